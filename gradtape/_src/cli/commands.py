@@ -1,4 +1,4 @@
-"""The commands of `gradtape`, one function each; `gradtape_cli` has their arguments."""
+"""The commands of `gradtape`, one function each; `gradtape_cli` declares their arguments."""
 
 import argparse
 import contextlib
@@ -18,7 +18,7 @@ from gradtape._src.core.base.folding import folded
 from gradtape._src.core.platform.allocator import tune_allocator
 from gradtape._src.files.whole import replacing
 
-UNASKED = 20.0  # seconds for all copies of a program in which `why` tries fixes
+UNASKED = 20.0  # seconds for all copies with which `why` tries fixes
 
 
 def demo_command(parsed: argparse.Namespace) -> None:
@@ -54,7 +54,7 @@ def launch_command(parsed: argparse.Namespace) -> None:
 
 
 def profile_command(parsed: argparse.Namespace) -> None:
-    """Run `gradtape profile`: like `gradtape run`, and at the end the costs. The program's own exit code stays."""
+    """Run `gradtape profile`: like `gradtape run`, with the costs at the end. The exit code is the program's own."""
     take_html(parsed, "gradtape profile")
     program = program_of(parsed, "gradtape profile")
     from gradtape._src.profile import watched as profiled
@@ -70,7 +70,7 @@ def profile_command(parsed: argparse.Namespace) -> None:
 
 
 def outcome(program: Script, arguments: Sequence[str]) -> Any:
-    """Run a program to its end and return what Python would exit with; its traceback is shown, and goes no further."""
+    """Run a program to its end, show its traceback, and return its exit status as for `sys.exit`."""
     try:
         program.run(arguments)
     except SystemExit as error:
@@ -82,7 +82,7 @@ def outcome(program: Script, arguments: Sequence[str]) -> Any:
 
 
 def why_command(parsed: argparse.Namespace) -> None:
-    """Run `gradtape why`: like `gradtape run`, and at the end the reasons. Exit code 1 if something was missing, or 130."""
+    """Run `gradtape why`: like `gradtape run`, with the reasons at the end. Exit code 1 if a gradient was missing, or 130."""
     take_html(parsed, "gradtape why")
     program = program_of(parsed, "gradtape why")
     from gradtape._src.cli.copies import Effects, run_copy
@@ -101,7 +101,7 @@ def why_command(parsed: argparse.Namespace) -> None:
         with effects.listening():
             ended = outcome(program, parsed.arguments)
         if ended != 130:
-            with contextlib.suppress(KeyboardInterrupt):  # the report is told all the same
+            with contextlib.suppress(KeyboardInterrupt):  # the report is printed nevertheless
                 try_fixes(report, run, None if parsed.try_fixes else UNASKED)
     print(folded(str(report), sys.stdout), flush=True)
     if parsed.html is not None:
@@ -110,7 +110,7 @@ def why_command(parsed: argparse.Namespace) -> None:
 
 
 def take_html(parsed: argparse.Namespace, command: str) -> None:
-    """Let `--html FILE` and `--try-fixes` stand behind the script too; with one before it, all behind it is the script's."""
+    """Accept `--html FILE` and `--try-fixes` after the script, too. If one is before it, all later arguments are the script's."""
     has_fixes = hasattr(parsed, "try_fixes")
     if parsed.html is None and not (has_fixes and parsed.try_fixes):
         option = argparse.ArgumentParser(prog=command, add_help=False, allow_abbrev=False)
@@ -123,14 +123,14 @@ def take_html(parsed: argparse.Namespace, command: str) -> None:
         try:
             if parsed.html.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            tempfile.TemporaryFile(dir=parsed.html.parent).close()  # now, and not when the script is through
+            tempfile.TemporaryFile(dir=parsed.html.parent).close()  # fails now if the folder is not writable
         except OSError as error:
             print(f"{command}: cannot write {str(parsed.html)!r}: {error.strerror}", file=sys.stderr)
             raise SystemExit(2) from None
 
 
 def program_of(parsed: argparse.Namespace, command: str) -> Script:
-    """Return the program that a command was given: a script, or with -m a module. The door is open when it is looked for."""
+    """Return the program of a command, a script or (with -m) a module. The door is open while it is searched."""
     try:
         if not parsed.module:
             program = of_script(parsed.program)
@@ -147,6 +147,6 @@ def program_of(parsed: argparse.Namespace, command: str) -> Script:
 
 
 def open_door() -> None:
-    """Make the process ready to run a program that imports `tensorflow`, and perhaps Keras for it."""
+    """Prepare the process for a program that imports `tensorflow`, and perhaps Keras on it."""
     tune_allocator()
     as_tensorflow()

@@ -1,4 +1,4 @@
-"""A program that is run once more with other source, and leaves no trace: what it writes is refused, what it prints is lost."""
+"""Runs of a changed copy of a program without side effects: writing files raises an error, and its output is dropped."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ OTHERS = {
     "subprocess.Popen": "runs another program", "os.system": "runs another program", "os.posix_spawn": "runs another program",
     "os.exec": "runs another program", "os.fork": "runs in several processes", "sqlite3.connect": "opens a data base",
 }  # fmt: skip
-ASKING = {"uname", "ldconfig", "lscpu", "nvidia-smi"}  # programs that libraries ask about the machine
-PASSING = re.compile(r"(tmp|__autograph_generated_file)?[a-z0-9_]{8}(\.py)?")  # how Python names files for a moment
+ASKING = {"uname", "ldconfig", "lscpu", "nvidia-smi"}  # programs by which libraries query the machine
+PASSING = re.compile(r"(tmp|__autograph_generated_file)?[a-z0-9_]{8}(\.py)?")  # Python's names of temporary files
 UNWRITTEN = ("__pycache__", os.devnull, "/dev/", "/proc/")
 
 
@@ -42,28 +42,28 @@ class Refused(BaseException):
 
 
 class TooLong(BaseException):
-    """A copy takes longer than it may."""
+    """A copy exceeds its time limit."""
 
     def __str__(self) -> str:
         return "the copy takes too long"
 
 
 class Effects:
-    """The effects of the process outside of itself, by Python's audit events: files that are written, and the network.
+    """The process's outside effects, seen by Python's audit events: written files and network access.
 
-    `first` is the first such thing in words, empty while there is none. While `refusing`, one more raises Refused.
+    `first` describes the first one, or is empty. While `refusing`, any further one raises Refused.
     """
 
     def __init__(self) -> None:
         self.first, self.refusing, self._listening = "", False, False
         folder, self._passing = cache_folder(), tempfile.gettempdir()
-        own = [str(Path.home() / name) for name in (".cache", ".keras", ".config")]  # what libraries keep for themselves
+        own = [str(Path.home() / name) for name in (".cache", ".keras", ".config")]  # the libraries' own caches
         self._ignored = (*UNWRITTEN, *own, *([] if folder is None else [str(folder.parent)]))
         sys.addaudithook(self._heard)
 
     @contextlib.contextmanager
     def listening(self, refusing: bool = False) -> Iterator[None]:
-        """Listen inside of the context."""
+        """Listen for events in the context."""
         before = self._listening, self.refusing
         self._listening, self.refusing = True, refusing
         try:
@@ -76,7 +76,7 @@ class Effects:
             return
         if event in OTHERS:
             if os.path.basename(str(given[0])) in ASKING or (event == "socket.bind" and given[1][1:2] == (0,)):
-                return  # nobody finds a port that the system chooses: urllib3 asks in this way whether there is IPv6
+                return  # a port chosen by the system: urllib3 binds one to test for IPv6
             said = OTHERS[event]
         elif event in CHANGES or (event == "open" and (given[2] or 0) & WRITING):
             path = os.fspath(given[0]) if isinstance(given[0], (str, os.PathLike)) else ""
@@ -93,7 +93,7 @@ class Effects:
 
 
 def run_copy(program: Script, arguments: Sequence[str], files: Mapping[str, str], seconds: float | None) -> None:
-    """Run a program with other text in some of its files, for at most so many `seconds`: what it raises comes out."""
+    """Run a program with changed text in some of its files, for at most `seconds`; its exceptions are raised here."""
     own = [name for name, module in sys.modules.items() if _is_own(module, program.folder)]
     modules = {name: sys.modules.pop(name) for name in own}
     finder = _Finder(files)
@@ -109,7 +109,7 @@ def run_copy(program: Script, arguments: Sequence[str], files: Mapping[str, str]
 
 
 def _is_own(module: Any, folder: str) -> bool:
-    """Return whether a module stands beside the program, and is no installed package."""
+    """Return whether a module is in the program's folder, and not an installed package."""
     file = getattr(module, "__file__", None)
     if getattr(module, "__name__", None) == "__main__":
         return True
@@ -117,18 +117,18 @@ def _is_own(module: Any, folder: str) -> bool:
 
 
 def _no_part(file: str) -> bool:
-    """Return whether a file is none of this library's, which may be installed in the program's folder."""
+    """Return whether a file is not this library's, which may be installed in the program's folder."""
     return not file.startswith(str(Path(__file__).parents[3]) + os.sep + "gradtape")
 
 
 class _Finder(PathFinder):
-    """Finds modules whose text was changed."""
+    """Finds modules with changed text."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # type: ignore[override]
-        """Return the spec of a module whose file was changed; None for any other."""
+        """Return the spec of a module with changed text; None for any other."""
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or spec.origin is None or spec.origin not in self._files:
             return None
@@ -147,7 +147,7 @@ class _Loader(SourceFileLoader):
 
 @contextlib.contextmanager
 def _as_before(files: Mapping[str, str]) -> Iterator[None]:
-    """Put back what a program changes in its process, and show the changed files to whoever asks for their lines."""
+    """Restore all that a program changes in its process, and show changed files to anything that reads their lines."""
     held: list[tuple[Any, Any]] = [(x, list(x)) for x in (sys.argv, sys.path, warnings.filters)]
     streams, hook, folder, environment = (sys.stdin, sys.stdout, sys.stderr), sys.excepthook, os.getcwd(), dict(os.environ)
     drawn, drawn_by_numpy, disabled = random.getstate(), np.random.get_state(), logging.root.manager.disable
@@ -186,8 +186,8 @@ def _as_before(files: Mapping[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _at_most(seconds: float | None) -> Iterator[None]:
-    """Raise TooLong when the time is over, again and again, as a program may catch it."""
-    if seconds is None or not hasattr(signal, "setitimer"):  # which Windows has not
+    """Raise TooLong at the time limit, repeatedly, since the program may catch it."""
+    if seconds is None or not hasattr(signal, "setitimer"):  # not available on Windows
         yield
         return
 

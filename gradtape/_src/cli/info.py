@@ -1,4 +1,4 @@
-"""`gradtape info`: what a report of a fault needs to say about an installation."""
+"""`gradtape info`: facts about the installation for bug reports."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FOR_USERS = "checkpoints demo export files gpu pictures summary".split()
 
 
 def report() -> str:
-    """Return the facts, one a line: versions, devices, the cache of compiled programs, extras."""
+    """Return the facts, one per line: versions, devices, the cache of compiled programs, extras."""
     rows = list(_facts())
     width = max(len(name) for name, _ in rows)
     return "\n".join([f"{name:<{width}}  {fact}" for name, fact in rows])
 
 
 def lowerings() -> str:
-    """Return the table of lowerings, a rule or a set of compiler options an entry, by what it is for."""
+    """Return the table of lowerings as text: an entry for each rule, and for each set of compiler options."""
     return "\n".join([f"{of} · {platform} · {by}\n    {because}" for platform, of, by, because in table.listed()])
 
 

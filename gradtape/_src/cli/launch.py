@@ -1,4 +1,4 @@
-"""`gradtape launch`: several processes of one program on this machine, started, watched and ended together."""
+"""`gradtape launch`: several processes of one program on this machine, started, monitored and ended together."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-GRACE = 20.0  # seconds for the others to say what they know of a process that failed, before they are ended
-KILL = 5.0  # seconds from SIGTERM to SIGKILL
-# What JAX's runtime prints when processes find each other, of whatever level; a user can do nothing about it.
+GRACE = 20.0  # seconds for the other processes to report the failure of one, before they are ended
+KILL = 5.0  # seconds between SIGTERM and SIGKILL
+# Messages of JAX's runtime when processes connect, at all log levels; they are of no use to users.
 RUNTIME = re.compile(r"\[Gloo\] Rank \d+ is connected to \d+ peer|[IW]\d{4} [\d:.]+ +\d+ coordination_service\.cc:\d+\]")
 
 
 def launch(count: int, arguments: Sequence[str]) -> int:
-    """Run `gradtape run` with these arguments in `count` processes; return 0, or the exit status of the first that failed.
+    """Run `gradtape run` with these arguments in `count` processes; return 0, or the exit status of the first failure.
 
-    Each finds the others by TF_CONFIG. Their output is shown with the number of the process in front. When one fails, the others
-    have 20 seconds to end by themselves.
+    TF_CONFIG tells them each other's addresses. Their output is prefixed by the process number. When one fails, the others have
+    20 seconds to end by themselves.
     """
     addresses = [f"127.0.0.1:{port}" for port in _free_ports(count)]
     group = [_started(number, addresses, arguments) for number in range(count)]
@@ -72,7 +72,7 @@ def _show(number: int, lines: IO[str] | None) -> None:
 
 
 def _watched(group: list[subprocess.Popen[str]]) -> int:
-    """Wait until all have ended, or GRACE after one has failed."""
+    """Wait until all have ended, or for GRACE after a failure."""
     failed: int | None = None
     until = float("inf")
     while any(process.poll() is None for process in group) and time.monotonic() < until:
@@ -94,7 +94,7 @@ def _spoken(status: int) -> str:
 
 
 def _end(group: list[subprocess.Popen[str]]) -> None:
-    """End the processes of the group that still run, and no others."""
+    """End those processes of the group that still run."""
     for process in group:
         if process.poll() is None:
             process.terminate()

@@ -1,4 +1,4 @@
-"""A program as Python runs it: `python script.py`, or `python -m module`."""
+"""Programs run as by Python: `python script.py`, or `python -m module`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Script:
-    """A program to run as `__main__`: its name in sys.argv, its file, its source or code, the folder that it imports from."""
+    """A program to run as `__main__`: its name in sys.argv, its file, its source or code, the folder for its imports."""
 
     name: str
     file: str
@@ -27,10 +27,10 @@ class Script:
     spec: ModuleSpec | None = None
 
     def run(self, arguments: Sequence[str]) -> None:
-        """Run it as Python would: its name, sys.argv, sys.path and tracebacks.
+        """Run it as Python would, with its name, sys.argv, sys.path and tracebacks.
 
-        An exception of the program is raised again, so that Python ends the process as it would have; only the frames of this
-        runner are left out where the traceback is printed.
+        An exception of the program is raised again, so that Python ends the process as usual. Printed tracebacks leave out the
+        frames of this runner.
         """
         module = types.ModuleType("__main__")
         cached, package = (self.spec.cached, self.spec.parent) if self.spec else (None, None)
@@ -43,7 +43,7 @@ class Script:
         try:
             code = self.source
             if not isinstance(code, types.CodeType):
-                code = compile(code, self.file, "exec", dont_inherit=True)  # here, so that a SyntaxError is the script's
+                code = compile(code, self.file, "exec", dont_inherit=True)  # compiled here, so that a SyntaxError is the script's
             exec(code, module.__dict__)
         except SystemExit:
             raise
@@ -53,7 +53,7 @@ class Script:
 
 
 def of_script(path: str) -> Script:
-    """Return the script at `path`. OSError where it cannot be read."""
+    """Return the script at `path`; OSError if it cannot be read."""
     file = str(Path(path).absolute())
     with io.open_code(file) as opened:
         source = opened.read()
@@ -61,9 +61,9 @@ def of_script(path: str) -> Script:
 
 
 def of_module(name: str) -> Script:
-    """Return the module `name`, of a package its `__main__`. ImportError where there is none, or none that can be run.
+    """Return the module `name`, or `__main__` of a package; ImportError if it is missing or cannot be run.
 
-    The packages above it are imported to find it, from the present folder first.
+    Its parent packages are imported to find it, searching the current folder first.
     """
     folder = os.getcwd()
     if not sys.flags.safe_path:
@@ -82,7 +82,7 @@ def of_module(name: str) -> Script:
 
 
 def without_runner_frames(show: Any) -> Any:
-    """Return the except hook `show`, given tracebacks that begin in the program."""
+    """Wrap the except hook `show`, so that tracebacks begin in the program."""
 
     def excepthook(kind, error, traceback):
         entry = traceback

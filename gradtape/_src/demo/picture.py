@@ -1,4 +1,4 @@
-"""The demo's picture: digits, what the network read, and which pixels decided it."""
+"""The demo's picture: digits, their predictions, and the pixels that decided these."""
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -11,7 +11,7 @@ HEAT = np.array([[255, 255, 255], [253, 174, 97], [165, 0, 38]], np.float32)
 
 
 def draw_digits(images, labels, predictions, saliency) -> Image.Image:
-    """Return a sheet of digits with mistakes first; each beside the saliency of its pixels, `label → prediction` below.
+    """Return a sheet of digits, mistakes first, each beside the saliency of its pixels and above `label → prediction`.
 
     `images` and `saliency` are [N, 8, 8], `labels` and `predictions` [N]; at most COLUMNS × ROWS digits are drawn.
     """

@@ -1,4 +1,4 @@
-"""The demo from data to picture: train on scikit-learn's digits with `fit` and with a tape, look at it, break a tape."""
+"""The demo: train on scikit-learn's digits with `fit` and with a tape, draw the result, break a tape."""
 
 import hashlib
 import inspect
@@ -37,7 +37,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of the demo: accuracy on the test images, digest of the final weights, broken gradients."""
+    """The result of the demo: accuracy on the test images, digest of the final weights, text about broken gradients."""
 
     accuracy: float
     digest: str
@@ -53,7 +53,7 @@ def load_digits(random: np.random.Generator) -> tuple[Digits, Digits]:
 
 
 def train_step(network, images, labels):
-    """Take one step of gradient descent on a batch, by hand; return its loss and accuracy, both scalar tensors."""
+    """Take one step of gradient descent on a batch, without an optimizer; return its loss and accuracy, both scalar tensors."""
     with tf.GradientTape() as tape:
         scores = network(images, training=True)
         loss = network.loss(labels, scores)
@@ -71,8 +71,8 @@ def train(
 ) -> None:
     """Train `network` on batches drawn by `random`, in a loop with a tape.
 
-    Every few steps `report(steps done, loss, accuracy)` is called: reading a value runs what is pending, so the steps
-    in between are left to the library.
+    `report(steps done, loss, accuracy)` is called every few steps. Reading a value runs all pending ops, so that the library can
+    combine the steps in between.
     """
     steps_per_epoch = len(digits) // BATCH
     steps, done = epochs * steps_per_epoch, 0
@@ -97,7 +97,7 @@ def saliency(network, images: np.ndarray):
 
 
 def broken_tape(network, digits: Digits):
-    """Return the gradients of a loss that takes a detour through NumPy, and what gradtape says about the first of them."""
+    """Return the gradients of a loss computed through NumPy, and gradtape's explanation of the first one."""
     with tf.GradientTape() as tape:
         scores = np.asarray(network(digits.images))  # the tape ends here
         loss = network.loss(digits.labels, scores)
@@ -106,7 +106,7 @@ def broken_tape(network, digits: Digits):
 
 
 def digest_of(variables: Sequence) -> str:
-    """Return the SHA-256 of the values of `variables`: equal for two runs exactly when every bit is."""
+    """Return the SHA-256 of the values of `variables`, which is equal for two runs if and only if all bits are."""
     digest = hashlib.sha256()
     for variable in variables:
         digest.update(variable.numpy().tobytes())
@@ -135,7 +135,7 @@ def train_with_progress(network, digits, epochs, random, console: Console) -> No
 
 
 def run_demo(epochs: int = 15, seed: int = 0, out: str | Path = "digits.png", console: Console | None = None) -> Result:
-    """Train, test, draw the picture `out`, break a tape; say all of it on `console`."""
+    """Train, test, draw the picture `out`, break a tape, and report on `console`."""
     console = console or Console(highlight=False)
     random = np.random.default_rng(seed)
     training, test = load_digits(random)

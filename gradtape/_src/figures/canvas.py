@@ -1,4 +1,4 @@
-"""An empty figure that a notebook shows, and bars with their labels."""
+"""Empty figures that notebooks show, and labelled bars."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 from gradtape._src.core.base.extras import missing
 
-MOST = 40  # bars
-LONGEST = 60  # characters of a label
-DARK, LIGHT, FAULT = "#1f4e79", "#a9c6e3", "#b3261e"  # told apart in grey, too
+MOST = 40  # the number of bars
+LONGEST = 60  # the number of characters in a label
+DARK, LIGHT, FAULT = "#1f4e79", "#a9c6e3", "#b3261e"  # distinguishable in grey, too
 
 
 @functools.cache
 def _figure_class() -> Any:
-    """Return matplotlib's Figure, and its picture for a notebook. ImportError with the way out where it is not installed."""
+    """Return a class of matplotlib figures that notebooks show; ImportError with the install command if it is missing."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(f"Figures need matplotlib, which is not installed. {missing('pictures', error)}") from error
 
     class Shown(Figure):
-        """A figure that shows itself in a notebook; pyplot does not know it, so nothing has to be closed."""
+        """A figure that shows itself in a notebook. It is not registered with pyplot, so that it need not be closed."""
 
         def _repr_png_(self) -> bytes:
             out = io.BytesIO()
@@ -39,7 +39,7 @@ def blank(width: float, height: float) -> Any:
 
 
 def bars(labels: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]]], title: str, unit: str) -> Any:
-    """Return a figure of horizontal bars, one under the other: `series` are names, colours and lengths, stacked."""
+    """Return a figure of stacked horizontal bars; `series` has names, colours and lengths."""
     made = blank(8.0, 1.2 + 0.28 * max(len(labels), 1))
     axes = made.subplots()
     start = [0.0] * len(labels)
@@ -51,7 +51,7 @@ def bars(labels: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]
 
 
 def named(axes: Any, labels: Sequence[str], title: str, unit: str) -> None:
-    """Label the rows of bars from the top to the bottom, and say what their lengths are."""
+    """Label the rows of bars from top to bottom, and the axis of their lengths."""
     axes.set_yticks(range(len(labels)), [plain(label) for label in labels], family="monospace", fontsize=8)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_xlabel(unit)
@@ -62,6 +62,6 @@ def named(axes: Any, labels: Sequence[str], title: str, unit: str) -> None:
 
 
 def plain(label: str) -> str:
-    """Return a label of at most LONGEST characters, of which none is taken for mathematics."""
+    """Return a label of at most LONGEST characters, with `$` escaped, which would start mathematics."""
     short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
     return short.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""`figures.tape` and `figures.profile`: what a tape holds, and what a profile counted, line by line."""
+"""`figures.tape` and `figures.profile`: the contents of a tape, and the counts of a profile, line by line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @public
 def tape(tape: GradientTape) -> Any:
-    """Draw the bytes of what a tape recorded: a row per line of the program, with what is kept for the backward pass.
+    """Draw the bytes recorded by a tape: a row for each line of the program, with the bytes kept for the backward pass.
 
-    Of more than 40 lines those with the most bytes are shown, in the order of the program. Returns a matplotlib Figure.
-    ImportError without matplotlib (`pip install '.[pictures]'`).
+    If there are more than 40 lines, those with the most bytes are shown, in the order of the program. Returns a matplotlib
+    Figure. ImportError without matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
     >>> x = tf.Variable(tf.ones([100]))
@@ -30,7 +30,7 @@ def tape(tape: GradientTape) -> Any:
     >>> tf.figures.tape(tape).axes[0].get_title(loc="left")
     '2 ops, 400 B kept for the backward pass'
     """
-    from gradtape._src.explain.pictures.record import Record  # loaded when a figure is wanted, as it takes a while
+    from gradtape._src.explain.pictures.record import Record  # slow to import
     from gradtape._src.explain.pictures.words import place, size
 
     record = Record(tape)
@@ -51,10 +51,10 @@ def _bytes(group: Group) -> float:
 
 @public
 def profile(profile: Profile) -> Any:
-    """Draw the FLOPs of a profile: a row per line of the program, forward and backward, the most expensive first.
+    """Draw the FLOPs of a profile: a row for each line of the program, forward and backward, most expensive first.
 
-    `profile` is what `tf.profiler.profile` returned; at most 40 lines are shown. Returns a matplotlib Figure. ImportError
-    without matplotlib (`pip install '.[pictures]'`).
+    `profile` is the result of `tf.profiler.profile`; at most 40 lines are shown. Returns a matplotlib Figure. ImportError without
+    matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
     >>> x = tf.Variable(tf.ones([8, 8]))

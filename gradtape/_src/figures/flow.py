@@ -1,4 +1,4 @@
-"""`figures.gradient_flow`: the gradients of a step, variable by variable."""
+"""`figures.gradient_flow`: the size of each variable's gradient."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gradtape._src.figures.canvas import DARK, FAULT, LIGHT, blank, named
 
 @public
 def gradient_flow(gradients: Any, variables: Any) -> Any:
-    """Draw the sizes of gradients on a scale of powers of ten: a row per variable, with the largest entry and the mean size.
+    """Draw the sizes of gradients on a logarithmic scale: a row for each variable, with largest entry and mean size.
 
-    `gradients` is what `tape.gradient(loss, variables)` gave, in the nest of `variables`. A gradient that is None, zero, or not
-    finite has no bar; its row says so in red. Returns a matplotlib Figure. ValueError where the nests differ in length;
+    `gradients` is the result of `tape.gradient(loss, variables)`, in the nest of `variables`. A gradient that is None, zero, or
+    not finite has no bar, and its row says so in red. Returns a matplotlib Figure. ValueError if the nests differ in length;
     ImportError without matplotlib (`pip install '.[pictures]'`).
 
     >>> import gradtape as tf
@@ -49,7 +49,7 @@ def gradient_flow(gradients: Any, variables: Any) -> Any:
 
 
 def _sizes(gradient: Any) -> tuple[str, float, float]:
-    """Return what is wrong with a gradient, its mean size and its largest; no sizes where something is wrong."""
+    """Return the fault of a gradient, its mean size and its largest size; a faulty one has no sizes."""
     if gradient is None:
         return "None", np.nan, np.nan
     entries = np.abs(np.asarray(convert_to_tensor(gradient)).astype(np.complex128))
@@ -66,8 +66,8 @@ def _title(flaws: Sequence[str]) -> str:
 
 
 def _name(holder: Any, row: int) -> str:
-    if path := getattr(holder, "path", None):  # Keras's variables
+    if path := getattr(holder, "path", None):  # a Keras variable
         return str(path)
-    from gradtape._src.explain.pictures.words import variable_name  # loaded when a figure is wanted, as it takes a while
+    from gradtape._src.explain.pictures.words import variable_name  # slow to import
 
     return variable_name(holder) if hasattr(holder, "_made") else f"source {row}"

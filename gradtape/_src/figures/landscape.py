@@ -1,4 +1,4 @@
-"""`figures.loss_landscape`: a loss along two directions through the present values of its variables."""
+"""`figures.loss_landscape`: a loss along two directions from the present values of its variables."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def loss_landscape(
 ) -> Any:
     """Draw contours of `loss()` around the present values of `variables`, along two directions.
 
-    `loss` takes nothing and returns a scalar; it is called `steps` times `steps`. The directions are random, and each filter of
-    one has the norm of the variable's filter (Li et al. 2018, "Visualizing the Loss Landscape of Neural Nets"); of exactly two
-    numbers they are the numbers themselves. `directions`, a pair of nests of arrays as `variables`, are others. Each axis goes
-    from `-extent` to `extent`. The variables have their values again afterwards, also after an error.
+    `loss` takes no arguments and returns a scalar; it is called `steps` times `steps`. The directions are random, with each
+    filter scaled to the norm of the variable's filter (Li et al. 2018, "Visualizing the Loss Landscape of Neural Nets"). For
+    exactly two numbers they are the numbers themselves. `directions`, a pair of nests of arrays like `variables`, replaces them.
+    Each axis goes from `-extent` to `extent`. The variables' values are restored afterwards, also after an error.
 
     Returns a matplotlib Figure. ValueError for fewer than 3 `steps`, and for directions of other shapes.
     ImportError without matplotlib (`pip install '.[pictures]'`).
@@ -59,7 +59,7 @@ def loss_landscape(
 
 
 def _given(direction: Any, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the arrays of a user's direction, in the shapes of the values."""
+    """Return the arrays of a user's direction, with the shapes of the values."""
     arrays = [np.asarray(array) for array in nest.flatten(direction)]
     shapes, expected = [array.shape for array in arrays], [value.shape for value in values]
     if shapes != expected:
@@ -82,7 +82,7 @@ def _shaped(row: np.ndarray, values: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _filterwise(direction: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Return a direction whose filters have the norms of the value's; a filter is all but the last axis, a vector one filter."""
+    """Return a direction scaled to the filter norms of `value`; a filter spans all axes but the last, or a whole vector."""
     axes = tuple(range(value.ndim - 1)) if value.ndim > 1 else None
     norms = np.sqrt(np.sum(np.abs(value) ** 2, axis=axes, keepdims=True))
     return direction * norms / np.sqrt(np.sum(direction**2, axis=axes, keepdims=True) + 1e-30)

@@ -1,4 +1,4 @@
-"""The pairs of a table: given as tensors, or read from a text file."""
+"""Sources of a table's pairs: tensors, or a text file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Pairs = dict[Any, Any]
 
 
 class TextFileIndex:
-    """The whole line or its number, as a key or a value of a `TextFileInitializer`. Other indices are columns, from 0.
+    """Special indices for a `TextFileInitializer`: the whole line, or its number. Other indices are columns, from 0.
 
     >>> tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
     (-2, -1)
@@ -31,7 +31,7 @@ class TextFileIndex:
 
 
 class KeyValueTensorInitializer:
-    """The pairs of a table, as two tensors (or what can be converted to them) of one shape.
+    """A table's pairs, from two tensors (or values that can be tensors) of the same shape.
 
     >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
     >>> tf.lookup.StaticHashTable(pairs, default_value=-1).lookup(tf.constant(["b", "c"])).numpy()
@@ -45,20 +45,20 @@ class KeyValueTensorInitializer:
 
     @property
     def key_dtype(self) -> dtypes.DType:
-        """The type of the keys."""
+        """The dtype of the keys."""
         return self._keys.dtype
 
     @property
     def value_dtype(self) -> dtypes.DType:
-        """The type of the values."""
+        """The dtype of the values."""
         return self._values.dtype
 
     def initialize(self, table: Any) -> None:
-        """Give a table its pairs."""
+        """Fill a table with the pairs."""
         table.fill(self.pairs())
 
     def pairs(self) -> Pairs:
-        """Return the pairs as a dict; an OpError where there are none such."""
+        """Return the pairs as a dict; an OpError for invalid ones."""
         keys, values = to_numpy(self._keys.node), to_numpy(self._values.node)
         if keys.shape != values.shape:
             raise invalid_for("LookupTableImportV2", f"Expected shape {list(keys.shape)} for value, got {list(values.shape)}")
@@ -66,11 +66,11 @@ class KeyValueTensorInitializer:
 
 
 class TextFileInitializer:
-    r"""The pairs of a table, one in each line of a text file.
+    r"""A table's pairs, one in each line of a text file.
 
-    `key_index` and `value_index` are columns, counted from 0 and parted by `delimiter`, or `TextFileIndex.WHOLE_LINE`, or
-    `TextFileIndex.LINE_NUMBER` (from 0, and `value_index_offset` more for values). `vocab_size` is the number of lines to
-    read; a shorter file is an InvalidArgumentError. `key_dtype` is string or int64.
+    `key_index` and `value_index` are column numbers from 0, with columns separated by `delimiter`, or `TextFileIndex.WHOLE_LINE`,
+    or `TextFileIndex.LINE_NUMBER` (from 0, plus `value_index_offset` for values). `vocab_size` is the number of lines to read;
+    InvalidArgumentError for a shorter file. `key_dtype` is string or int64.
 
     >>> import pathlib
     >>> _ = pathlib.Path("animals.txt").write_text("cat\ndog\n")
@@ -113,11 +113,11 @@ class TextFileInitializer:
             )
 
     def initialize(self, table: Any) -> None:
-        """Give a table its pairs."""
+        """Fill a table with the pairs."""
         table.fill(self.pairs())
 
     def pairs(self) -> Pairs:
-        """Return the pairs as a dict; an OpError where the file has none such."""
+        """Return the pairs as a dict; an OpError for an invalid file."""
         try:
             with GFile(self._path, "rb") as file:
                 lines = [line.removesuffix(b"\r") for line in file.read().removesuffix(b"\n").split(b"\n")]
@@ -160,7 +160,7 @@ class TextFileInitializer:
 
 
 def _paired(pairs: Iterator[tuple[Any, Any]]) -> Pairs:
-    """Return the pairs as a dict; FailedPreconditionError where a key has two values."""
+    """Return the pairs as a dict; FailedPreconditionError for a key with two values."""
     found: Pairs = {}
     for key, value in pairs:
         known = found.setdefault(key, value)

@@ -1,4 +1,4 @@
-"""Tables that change: `MutableHashTable`, `DenseHashTable`."""
+"""Mutable tables: `MutableHashTable`, `DenseHashTable`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gradtape._src.lookup.static import _find, looked_up, vector
 from gradtape._src.ops.strings.hashing import murmur
 
 Shape = tuple[int, ...]
-Result = tuple[dtypes.DType, Shape | None]  # None: only a run tells
+Result = tuple[dtypes.DType, Shape | None]  # None: the shape is known only when it runs
 
 
 def _call(run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor], results: Sequence[Result]) -> list[Tensor]:
-    """Call a function of arrays: now in eager code, else as an effect of the function or graph."""
+    """Call a function of arrays: at once in eager code, else as an effect of the function or graph."""
     nodes = tuple([x.node for x in inputs])
     if engine.local.trace.scope is None:
         return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
@@ -32,10 +32,10 @@ def _call(run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor], result
 
 
 class MutableHashTable(Stateful):
-    """A table that starts empty. `default_value` is what other keys find; its shape is that of each value.
+    """A mutable table, empty at first. `default_value` is the value for missing keys, and states the shape of all values.
 
-    Keys are strings or integers. In a function each call happens in its place. A checkpoint that it hangs on saves its pairs,
-    whatever `checkpoint` says, as in TensorFlow.
+    Keys are strings or integers. In a function calls run in program order. A checkpoint that refers to it saves its pairs,
+    whatever `checkpoint` is, as in TensorFlow.
 
     >>> table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, default_value=0)
     >>> for word in ["a", "b", "a"]:
@@ -64,13 +64,13 @@ class MutableHashTable(Stateful):
 
     @property
     def name(self) -> str:
-        """The name that was given."""
+        """The given name."""
         return self._name
 
     def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
-        """Return the value of each key: [*shape of `keys`, *shape of a value].
+        """Return the value of each key: shape [*shape of `keys`, *shape of a value].
 
-        `dynamic_default_values`, in the shape of the result or of one value, stand for `default_value` in this call.
+        `dynamic_default_values`, with the shape of the result or of one value, replace `default_value` in this call.
         """
 
         def find(dense: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ class MutableHashTable(Stateful):
         return [found]
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> None:
-        """Give each key a value, in place of the one that it has."""
+        """Set the value of each key."""
         _call(self._insert, [tensor(keys, self.key_dtype), tensor(values, self.value_dtype)], [])
 
     def _insert(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -109,7 +109,7 @@ class MutableHashTable(Stateful):
         return []
 
     def remove(self, keys: Any, name: str | None = None) -> None:
-        """Remove the keys, those that are there."""
+        """Remove the keys that exist."""
         _call(self._remove, [tensor(keys, self.key_dtype)], [])
 
     def _remove(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -124,7 +124,7 @@ class MutableHashTable(Stateful):
         return _call(lambda _: [np.array(len(self._pairs))], [], [(dtypes.int64, ())])[0]
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
-        """Return all keys and their values, in one order."""
+        """Return all keys and their values, in the same order."""
         keys, values = _call(self._export, [], [(self.key_dtype, None), (self.value_dtype, None)])
         return keys, values
 
@@ -142,7 +142,7 @@ class MutableHashTable(Stateful):
         return {"-keys": keys, "-values": values}
 
     def restored(self, state: State) -> Callable[[], None]:
-        """Return the function that puts saved pairs in the place of those that are there."""
+        """Return the function that replaces all pairs by saved ones."""
         keys, values = state.get("-keys"), state.get("-values")
         count = 0 if keys is None else keys.size
         wanted = (self.key_dtype.numpy, self.value_dtype.numpy, (count, *self._shape))
@@ -160,16 +160,15 @@ class MutableHashTable(Stateful):
         return lambda: setattr(self, "_pairs", pairs)
 
     def _check(self, keys: np.ndarray, op: str) -> None:
-        """Raise InvalidArgumentError for keys that the table cannot hold."""
         for key, name in self._refused_keys.items() if keys.size else ():
             if key in keys.ravel().tolist():
                 raise invalid_for(op, f"Using the {name} as a table key is not allowed")
 
 
 class DenseHashTable(MutableHashTable):
-    """A `MutableHashTable` that cannot hold two keys, `empty_key` and `deleted_key`, as TensorFlow's marks free places by them.
+    """A `MutableHashTable` with two reserved keys, `empty_key` and `deleted_key`, by which TensorFlow's table marks free slots.
 
-    A checkpoint has it as TensorFlow's lies in memory: places that are found by a key's hash, free ones among them.
+    A checkpoint has the memory layout of TensorFlow's table: slots by hash, including free ones.
 
     >>> table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, default_value=0, empty_key=-1, deleted_key=-2)
     >>> table.insert(tf.constant([5], tf.int64), tf.constant([7], tf.int64))
@@ -197,7 +196,7 @@ class DenseHashTable(MutableHashTable):
         self._empty, self._refused_keys = empty, {empty: "empty_key", deleted: "deleted_key"}
 
     def saved_state(self) -> State:
-        """Return the places, a power of two of them of which at most half are taken."""
+        """Return the slots: a power of two of them, at most half of them used."""
         pairs = self._pairs.copy()
         count = 1 << max(2 * len(pairs) - 1, 3).bit_length()
         keys, values = vector([self._empty] * count, self.key_dtype), np.zeros((count, *self._shape), self.value_dtype.numpy)
@@ -212,16 +211,16 @@ class DenseHashTable(MutableHashTable):
         return {"-keys": keys[:, None], "-values": values if self._shape else values[:, None]}
 
     def restored(self, state: State) -> Callable[[], None]:
-        """Return the function that puts saved pairs in the place of those that are there."""
+        """Return the function that replaces all pairs by saved ones."""
         values = state.get("-values")
         if values is not None and not self._shape:
             state = {**state, "-values": values.reshape(values.shape[0])}
         return super().restored(state)
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> None:
-        """Give each key a value, in place of the one that it has."""
+        """Set the value of each key."""
         self.insert(keys, values)
 
     def erase(self, keys: Any, name: str | None = None) -> None:
-        """Remove the keys, those that are there."""
+        """Remove the keys that exist."""
         self.remove(keys)

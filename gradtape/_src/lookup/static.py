@@ -1,4 +1,4 @@
-"""Tables whose pairs stay as they are: `StaticHashTable`, `StaticVocabularyTable`."""
+"""Immutable tables: `StaticHashTable`, `StaticVocabularyTable`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gradtape._src.ops.strings.hashing import fingerprint
 
 
 class Entries:
-    """The pairs of a table, and the rule for other keys. Two are equal if they are one."""
+    """The pairs of a table, and the rule for missing keys. Compared by identity."""
 
     __slots__ = ("missing", "pairs", "value_dtype")
 
     def __init__(self, value_dtype: dtypes.DType, missing: Callable[[Any], Any]) -> None:
         self.value_dtype, self.missing = value_dtype, missing
-        self.pairs: Pairs | None = None  # until an initializer gives them
+        self.pairs: Pairs | None = None  # set by an initializer
 
 
 def _found_aval(keys: Aval, entries: Entries) -> Aval:
@@ -44,7 +44,7 @@ def _find(keys: Any, *, entries: Entries) -> Any:
 
 
 def _pairs_of(entries: Entries) -> Pairs:
-    """Return the pairs; FailedPreconditionError where an initializer gave none."""
+    """Return the pairs; FailedPreconditionError if they are not initialized."""
     if entries.pairs is None:
         raise FailedPreconditionError(None, None, "Table not initialized. [Op:LookupTableFindV2]")
     return entries.pairs
@@ -54,14 +54,14 @@ not_differentiable(_find, because="a table finds constants; for a value that is 
 
 
 def vector(values: list[Any], dtype: dtypes.DType) -> np.ndarray:
-    """Return the values as an array of one axis, strings too."""
+    """Return the values as a 1-D array, also strings."""
     array = np.empty(len(values), dtype.numpy)
     array[:] = values
     return array
 
 
 def looked_up(keys: Any, dtype: dtypes.DType, find: Callable[[Tensor], Any]) -> Any:
-    """Return `find(keys)`, of ragged and sparse keys for each of their values; TypeError for keys of another dtype."""
+    """Return `find(keys)`, applied to the values of ragged and sparse keys; TypeError for keys of another dtype."""
     if isinstance(keys, RaggedTensor):
         return keys.with_flat_values(looked_up(keys.flat_values, dtype, find))
     if isinstance(keys, SparseTensor):
@@ -73,7 +73,7 @@ def looked_up(keys: Any, dtype: dtypes.DType, find: Callable[[Tensor], Any]) -> 
 
 
 class _Table(Trackable):
-    """The parts that both tables have."""
+    """The common part of both tables."""
 
     _entries: Entries
     _name: str | None
@@ -82,15 +82,15 @@ class _Table(Trackable):
 
     @property
     def name(self) -> str | None:
-        """The name that was given, or None."""
+        """The given name, or None."""
         return self._name
 
     def fill(self, pairs: Pairs) -> None:
-        """Take these pairs, in the stead of those that are there: what an initializer calls."""
+        """Set the pairs; for initializers."""
         self._entries.pairs = pairs
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the value of each key, in the shape of `keys`: a tensor, ragged or sparse."""
+        """Return the value of each key in the shape of `keys`, which may be a ragged or sparse tensor."""
         return looked_up(keys, self.key_dtype, lambda dense: emit(_find.op, (dense.node,), (self._entries,)))
 
     def __getitem__(self, keys: Any) -> Any:
@@ -99,9 +99,9 @@ class _Table(Trackable):
 
 @hides("fill")
 class StaticHashTable(_Table):
-    """A table whose pairs an initializer gives; `default_value`, a scalar, is what other keys find.
+    """A table with pairs from an initializer; `default_value`, a scalar, is the value for missing keys.
 
-    Keys are strings or integers, values of any dtype. It serves in eager code, functions and datasets.
+    Keys are strings or integers, values of any dtype. It can be used in eager code, functions and datasets.
 
     >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
     >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
@@ -127,15 +127,15 @@ class StaticHashTable(_Table):
         return tensor(len(self._entries.pairs or {}), dtypes.int64)
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
-        """Return all keys and their values, in one order."""
+        """Return all keys and their values, in the same order."""
         pairs = self._entries.pairs or {}
         return tensor(vector(list(pairs), self.key_dtype)), tensor(vector(list(pairs.values()), self.value_dtype))
 
 
 class StaticVocabularyTable(_Table):
-    """A table of words and their numbers, int64. Another word gets one of `num_oov_buckets` numbers behind those, by its hash.
+    """A table from words to int64 ids. A missing word gets one of `num_oov_buckets` further ids, by its hash.
 
-    `initializer` is None for a table without words. `lookup_key_dtype` is by default the initializer's.
+    `initializer` is None for a table without words. `lookup_key_dtype` defaults to that of the initializer.
 
     >>> words = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64))
     >>> table = tf.lookup.StaticVocabularyTable(words, num_oov_buckets=2)

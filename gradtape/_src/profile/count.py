@@ -1,6 +1,6 @@
-"""Adds up what a normal Program costs: each op once, those in a loop as often as it makes trips, of branches the one taken.
+"""The cost of a normal Program: each op once, a loop's ops once for each trip, of branches the one taken.
 
-The number of a loop's trips, and the way of a branch, may depend on values. Then the Program is run, as far as that takes.
+Trips and branches may depend on values. Then as much of the Program is run as their computation needs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.profile.formulas import flops, moved
 from gradtape._src.profile.normal import UNKNOWN, Place, normal, placed, pruned
 
-Values = Sequence[Any] | None  # of a Program's parameters; None where they are not known
+Values = Sequence[Any] | None  # the values of a Program's parameters; None if unknown
 
 
 @dataclass
 class CountEntry:
-    """The costs of one type of op at one line: how often it runs, FLOPs, bytes."""
+    """The costs of one op type at one line: number of runs, FLOPs, bytes."""
 
     runs: float = 0
     flops: float = 0
@@ -35,9 +35,9 @@ class CountEntry:
 
 @dataclass
 class Tally:
-    """The costs by (op type, line, whether there is a formula); `open` are the lines of loops whose trips are not known.
+    """Costs by (op type, line, whether there is a formula); `open` are the lines of loops with an unknown number of trips.
 
-    Ops that were recorded at the line `asking`, which asked for the gradient, belong to the loop or branch that they are part of.
+    Ops recorded at the line `asking`, which requested the gradient, count for the line of their loop or branch.
     """
 
     asking: Line = UNKNOWN[:2]
@@ -45,7 +45,7 @@ class Tally:
     open: set[Place] = field(default_factory=set)
 
     def line(self, line: Any, around: Place) -> Place:
-        """Return the place of a line that is part of what stands at `around`."""
+        """Return the place of a line within a Program that is called at `around`."""
         return around if line[:2] == self.asking else placed(line, around)
 
     def add(self, key: Key, inputs: Sequence[Any], result: Any, line: Place, times: float) -> None:
@@ -58,14 +58,14 @@ class Tally:
         entry.bytes += times * moved(op, inputs, result)
 
     def merge(self, other: Tally) -> None:
-        """Count what `other` counted, too."""
+        """Add the counts of `other`."""
         for key, more in other.entries.items():
             entry = self.entries.setdefault(key, CountEntry())
             entry.runs, entry.flops, entry.bytes = entry.runs + more.runs, entry.flops + more.flops, entry.bytes + more.bytes
         self.open |= other.open
 
     def minus(self, other: Tally) -> Tally:
-        """Return the counts of this tally without those of `other`, which is part of it."""
+        """Return these counts without those of `other`, a part of them."""
         entries = {}
         for key, entry in self.entries.items():
             less = other.entries.get(key, CountEntry())
@@ -75,7 +75,7 @@ class Tally:
 
 
 def _open(key: Key) -> bool:
-    """Return whether what an op costs depends on values."""
+    """Return whether the cost of an op depends on values."""
     op, attrs, *_ = key
     if not isinstance(op, StructuredOp) or op.kind is ROWS:
         return False
@@ -83,13 +83,13 @@ def _open(key: Key) -> bool:
 
 
 def _decision(op: StructuredOp, attrs: Attributes) -> tuple[bool, int] | None:
-    """Return the value that decides which Programs run and how often, as `(whether it is a result, its position)`, or None."""
+    """Return the value that decides which Programs run and how often: `(whether it is a result, its position)`, or None."""
     result, given = op.counted_by(op.form(*attrs)), op.decided_by(op.form(*attrs))
     return (True, result) if result is not None else None if given is None else (False, given)
 
 
 def depends_on_values(program: Program) -> bool:
-    """Return whether what a normal Program costs depends on values."""
+    """Return whether the cost of a normal Program depends on values."""
     known = program.derived.get("depends on values")
     if known is None:
         known = program.derived["depends on values"] = any(map(_open, program.keys))
@@ -97,11 +97,11 @@ def depends_on_values(program: Program) -> bool:
 
 
 class Varies(Exception):
-    """A cost is not the same in all trips."""
+    """A cost differs between trips."""
 
 
 def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]) -> list[Any]:
-    """Return the values of `references` in a normal Program; Varies if they depend on a parameter whose value is None."""
+    """Return the values of `references` in a normal Program; Varies if they depend on a parameter with value None."""
     made = program.derived.get(("asked", *references))
     if made is None:
         asked = Program(program.keys, program.avals, program.parameters, tuple(references), (), program.lines)
@@ -117,8 +117,7 @@ def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]
 
 @dataclass
 class Step:
-    """A loop, branch or vectorized call in a Program that is counted, `times` times; `decision` is a branch's choice, a loop's
-    trips, or None where values are not known."""
+    """A loop, branch or vectorised call, run `times` times; `decision` is the branch or the number of trips, None if unknown."""
 
     program: Program
     values: Values
@@ -130,11 +129,11 @@ class Step:
 
     @property
     def key(self) -> Key:
-        """The op and what it takes."""
+        """The op with its inputs."""
         return self.program.keys[self.index]
 
     def count(self) -> None:
-        """Count the op: each Program as often as it runs."""
+        """Count the op's Programs as often as they run."""
         op, attrs, *_ = self.key
         runs = op.runs(attrs, self.decision)
         if self.values is None or (self.decision is None and _decision(op, attrs) is not None):
@@ -156,7 +155,7 @@ class Step:
             self.tally.merge(trial)
 
     def _fixed(self, body: HeldProgram) -> list[Any]:
-        """Return the values of a Program's parameters that are the same in all trips, None for the others."""
+        """Return the values of a Program's parameters that are the same in all trips; None for the others."""
         assert self.values is not None
         references = self.key[2:]
         same = [p for p in range(len(body.takes)) if p not in body.rows and p not in body.carried]
@@ -167,12 +166,12 @@ class Step:
         return values
 
     def run(self, inside: Program, times: float, values: Values = None, tally: Tally | None = None) -> None:
-        """Count `times` runs of a Program in it."""
+        """Count `times` runs of an inner Program."""
         count(inside, values, self.tally if tally is None else tally, self.times * times, self.line)
 
 
 class _Counted(execution.OnHost):
-    """The Interpreter that counts what it runs, where not all trips cost the same."""
+    """An Interpreter that counts the ops it runs, for loops whose trips differ in cost."""
 
     residuals = False
 
@@ -186,7 +185,7 @@ class _Counted(execution.OnHost):
 
 
 def count(program: Program, values: Values, tally: Tally, times: float = 1, around: Place = UNKNOWN) -> None:
-    """Add to `tally` what `times` runs of a normal Program on `values` cost; `around` is the line of the op that runs it."""
+    """Add the cost of `times` runs of a normal Program on `values` to `tally`; `around` is the line that calls it."""
     decisions = _decisions(program, values) if values is not None and depends_on_values(program) else {}
     for index, key in enumerate(program.keys):
         op, _, *references = key
@@ -199,7 +198,7 @@ def count(program: Program, values: Values, tally: Tally, times: float = 1, arou
 
 
 def _decisions(program: Program, values: Sequence[Any]) -> dict[int, Any]:
-    """Return the values that decide the costs, by node: the index of a branch, the number of trips of a loop."""
+    """Return the deciding values by node: the index of a branch, the number of trips of a loop."""
     made = program.derived.get("decisions")
     if made is None:
         keys, avals, references = list(program.keys), list(program.avals), {}
@@ -227,7 +226,7 @@ def _static_flops(program: Program) -> float:
 
 
 def _vectorized(step: Step) -> None:
-    """Count the work on mapped arguments once for each row, the rest once."""
+    """Count ops that depend on mapped inputs once for each row, and the others once."""
     _, (inside, mapped, *_), *inputs = step.key
     rows = next(step.program.aval_of(r).shape[0] for r, m in zip(inputs, mapped, strict=True) if m)
     whole = normal(inside)
@@ -241,11 +240,11 @@ def _vectorized(step: Step) -> None:
 
 
 def peak(program: Program) -> int:
-    """Return the peak of live bytes if a normal Program runs op by op, in its order, each value freed after its last use.
+    """Return the peak of live bytes when a normal Program runs op by op in order, freeing each value after its last use.
 
-    A forecast without fusion: XLA, which keeps what it fuses out of memory, mostly needs less.
+    An estimate without fusion: XLA mostly needs less, since fused values take no memory.
     """
-    root: list[int] = []  # of each node the one whose memory it shows
+    root: list[int] = []  # for each node, the node with whose memory it shares its own
     last: dict[int, int] = {}
     for index, (op, _, *references) in enumerate(program.keys):
         roots = [root[r] if r >= 0 else r for r in references]

@@ -1,4 +1,4 @@
-"""Costs of one run of an op: FLOPs, as its declaration states them (`ops/flops.py` says what counts), and bytes."""
+"""The cost of one run of an op: FLOPs, as stated by its declaration (counted as in `ops/flops.py`), and bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.core.values.aval import bytes_of
 
 
 def flops(op: Op, attrs: Attributes, inputs: Sequence[Any], result: Any) -> float | None:
-    """Return the FLOPs of one run of an op on inputs of these Avals; None where there is no formula."""
+    """Return the FLOPs of one run of an op on inputs of these Avals; None without a formula."""
     results = result if type(result) is tuple else (result,)
     numbers = [a for a in (*inputs, *results) if type(a) is not tuple and a.inexact]
     if not numbers or op.flops == 0:
@@ -28,18 +28,16 @@ def flops(op: Op, attrs: Attributes, inputs: Sequence[Any], result: Any) -> floa
 
 
 def _real_for_complex(op: Op) -> float:
-    """Return how many operations on real numbers stand for one on complex ones, on average; NaN where that is not known."""
+    """Return the average number of real operations for a complex one; NaN if unknown."""
     if Trait.REAL_FLOPS in op.traits:
         return 1
-    if Trait.CONTRACTS in op.traits:  # as many sums (2) as products (6)
+    if Trait.CONTRACTS in op.traits:  # half of them sums (2), half products (6)
         return 4
     return 6 if Trait.PRODUCT in op.traits else 2 if Trait.LINEAR in op.traits else math.nan
 
 
 def moved(op: Op, inputs: Sequence[Any], result: Any) -> int:
-    """Return the bytes that an op by itself reads and writes: its inputs and its result; of a slice or a gather, what it
-    takes.
-    """
+    """Return the bytes that an op by itself reads and writes: inputs and result; for a slice or gather, only the rows taken."""
     if Trait.RENAMES in op.traits:
         return 0
     results = result if type(result) is tuple else (result,)

@@ -1,4 +1,4 @@
-"""Measured times, and their share of the machine's peak."""
+"""Measured times, and their fraction of the machine's peak."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.program import Program
 
 REPETITIONS = 5
-SIDE = 1024  # of the product that the peak is measured with
+SIDE = 1024  # the size of the matrices that measure the peak
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of the forward pass and of both passes, FLOPs per second of both, and the machine's peak in float32 products."""
+    """Measured seconds of the forward pass and of both passes, FLOPs per second of both, and the machine's peak in float32."""
 
     forward_seconds: float
     seconds: float
@@ -29,11 +29,11 @@ class Measured:
 
     @property
     def share_of_peak(self) -> float:
-        """FLOPs per second, as a part of the machine's peak."""
+        """FLOPs per second as a fraction of the machine's peak."""
         return self.flops_per_second / self.peak_flops_per_second
 
     def to_dict(self) -> dict[str, float]:
-        """Return all numbers."""
+        """Return all numbers as a dict."""
         return {**asdict(self), "share_of_peak": self.share_of_peak}
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Measured:
 
 
 def measured(programs: Sequence[Program], values: Sequence[Sequence[Any] | None], flops: int) -> Measured:
-    """Run the Programs of the forward pass and of both, several times; the shortest time counts."""
+    """Run the Programs of the forward pass and of both passes several times; return the shortest times."""
     if None in values:
         raise ValueError("measure=True runs the program, so it needs the values of its arguments: give them to profile().")
     forward, both = [_seconds(xla.jit(p.evaluate), v or ()) for p, v in zip(programs, values, strict=True)]
@@ -54,7 +54,7 @@ def measured(programs: Sequence[Program], values: Sequence[Sequence[Any] | None]
 
 @functools.cache
 def peak_flops_per_second() -> float:
-    """Measure the speed of a product of two matrices, float32, the fastest that this machine computes."""
+    """Return the speed of a float32 matrix product, as the machine's peak."""
     matrix = jnp.ones((SIDE, SIDE), jnp.float32)
     return 2 * SIDE**3 / _seconds(xla.jit(jnp.matmul), [matrix, matrix])
 

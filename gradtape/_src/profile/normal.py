@@ -1,7 +1,7 @@
-"""The normal form of a Program: calls written out, the same computed once, and nothing that nobody wants.
+"""The normal form of a Program: calls inlined, common subexpressions merged, dead code removed.
 
-XLA does the same before it compiles, so counts are made on this form. A function's gradient, for one, computes the function's
-forward pass again on paper; here, as in the compiled program, it is found to be there already.
+XLA does the same before it compiles, so that costs are counted on this form. For example, a function's gradient repeats the
+function's forward pass on paper. In this form, as in the compiled program, the forward pass occurs once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from gradtape._src.core.programs.program import ELEMENT, Key, Program, effectful
 from gradtape._src.core.programs.structured import is_call
 
-Place = tuple[Any, int, str]  # a code object or None, the offset of an instruction in it, the name scopes that were open
+Place = tuple[Any, int, str]  # (code object or None, offset of an instruction, name scopes)
 UNKNOWN: Place = (None, 0, "")
 Live = tuple[int, ...]
 
 
 class Site:
-    """A place that stands for a code object while a gradient is made, so that its ops are known to belong there."""
+    """Stands for a code object while a gradient is recorded, so that its ops get this place."""
 
     __slots__ = ("place",)
 
@@ -29,7 +29,7 @@ class Site:
 
 
 def placed(line: Any, around: Place) -> Place:
-    """Return the place of a line that is part of what stands at `around`."""
+    """Return the place of a line within a Program that is called at `around`."""
     code, offset, *scope = line
     if type(code) is Site:
         return code.place
@@ -37,18 +37,18 @@ def placed(line: Any, around: Place) -> Place:
 
 
 class Flat:
-    """A Program being made: `add` computes something unless it is computed already, `inline` adds what a Program computes."""
+    """A Program under construction: `add` appends an op unless it exists already, `inline` appends another Program's ops."""
 
     def __init__(self) -> None:
         self.keys: list[Key] = []
         self.avals: list[Any] = []
-        self.lines: list[Any] = []  # Places
+        self.lines: list[Any] = []  # the Places of nodes
         self.parameters: list[Any] = []
-        self.values: list[Any] = []  # of the parameters; None where not known
+        self.values: list[Any] = []  # the parameters' values; None if unknown
         self._known: dict[Any, int] = {}
 
     def parameter(self, aval: Any, value: Any = None) -> int:
-        """Return a new parameter; equal constants are one."""
+        """Return the reference of a new parameter; equal constants share one."""
         identity = (aval, value.tobytes()) if type(value) is np.ndarray and value.dtype != object else None
         if identity in self._known:
             return self._known[identity]
@@ -59,7 +59,7 @@ class Flat:
         return -len(self.parameters)
 
     def add(self, key: Key, aval: Any, line: Place) -> int:
-        """Return the reference of what `key` computes."""
+        """Return the reference of an op, added if it is new."""
         known = self._known.get(key)
         if known is None or effectful(key):
             self.keys.append(key)
@@ -69,7 +69,7 @@ class Flat:
         return known
 
     def inline(self, program: Program, inputs: Sequence[int], line: Place = UNKNOWN) -> list[int]:
-        """Add what `program` computes of `inputs` (references), called at `line`; return the references of its outputs."""
+        """Add the ops of `program`, called at `line` with `inputs` (references); return the references of its outputs."""
         constants = zip(program.parameters[len(inputs) :], program.constants, strict=True)
         leaves = [*inputs, *[self.parameter(a, c) for a, c in constants]]
         values: list[Any] = []
@@ -80,7 +80,7 @@ class Flat:
         return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
     def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Place) -> Any:
-        """Return the reference of an op's result on references; of a call the list of its results' references."""
+        """Return the reference of an op's result; for a call, the list of its results' references."""
         if is_call(op):
             return self.inline(attrs[0], given, line)
         if op is ELEMENT and type(given[0]) is list:
@@ -88,15 +88,14 @@ class Flat:
         return self.add((op.plain, attrs, *given), aval, line)
 
     def close(self, outputs: Iterable[int]) -> Program:
-        """Return the Program that gives `outputs`; its parameters are all that were made so far."""
+        """Return the Program with these outputs, and all parameters made so far."""
         return Program(tuple(self.keys), tuple(self.avals), tuple(self.parameters), tuple(outputs), (), tuple(self.lines))
 
 
 def normal(program: Program, live: Live | None = None) -> Program:
-    """Return `program` (only the outputs at the positions `live`) with calls written out, duplicates merged, dead code
-    removed.
+    """Return `program` with calls inlined, duplicates merged and dead code removed; only its outputs at the positions `live`.
 
-    It has the parameters of `program`, then its constants.
+    Its parameters are those of `program`, then its constants.
     """
     live = tuple(range(len(program.outputs))) if live is None else live
     known = program.derived.get(("normal", live))
@@ -111,7 +110,7 @@ def normal(program: Program, live: Live | None = None) -> Program:
 
 
 def pruned(program: Program, constants: Sequence[Any] = ()) -> Program:
-    """Return a flat Program without what its outputs do not need, in loops and branches too. Parameters stay."""
+    """Return a flat Program without dead code, also in loops and branches. Parameters stay."""
     wanted = {r for r in program.outputs if r >= 0}
     elements: dict[int, set[int]] = {}
     kept: list[tuple[int, Key, Any, dict[int, int] | None]] = []

@@ -1,4 +1,4 @@
-"""`tf.profiler.profile`: what a computation and its gradient cost."""
+"""`tf.profiler.profile`: the cost of a computation and its gradient."""
 
 from __future__ import annotations
 
@@ -33,17 +33,16 @@ from gradtape._src.profile.report import Work, by_place, table
 
 
 class Profile:
-    """The costs of a computation, and of its gradient beside it.
+    """The costs of a computation and its gradient.
 
-    - `forward`, `backward`: a `Work` each: `flops`, `bytes`, `intensity` (FLOPs per byte), `by_op`, `by_line`,
-      `by_layer` and
-      `without_formula`, the op types that the FLOPs do not include. `backward` is what the gradient adds to the forward pass.
-    - `flops`: those of both. `sources`: how many tensors and variables the gradient is with respect to.
-    - `peak_bytes`, `forward_peak_bytes`: the most memory that is alive at once, without fusion, with the gradient and without.
-    - `loops_of_unknown_length`: lines of loops and branches that depend on values which are not known: one trip is counted.
-    - `xla`: what XLA itself says of the compiled program (`flops`, `bytes`, `peak_bytes`); loops count once there. Asking for it
-      compiles.
-    - `measured`: with `measure=True` seconds, FLOPs per second, and what share of the machine's peak that is; else None.
+    - `forward`, `backward`: a `Work` each, with `flops`, `bytes`, `intensity` (FLOPs per byte), `by_op`, `by_line`,
+      `by_layer` and `without_formula`, the op types that FLOPs do not include. `backward` is the cost added by the gradient.
+    - `flops`: of both. `sources`: the number of tensors and variables of the gradient.
+    - `peak_bytes`, `forward_peak_bytes`: the peak of live memory without fusion, with the gradient and without.
+    - `loops_of_unknown_length`: lines of loops and branches that depend on unknown values; one trip is counted.
+    - `xla`: XLA's own numbers for the compiled program (`flops`, `bytes`, `peak_bytes`), where loops count once. It compiles
+      when read.
+    - `measured`: with `measure=True` seconds, FLOPs per second, and their fraction of the machine's peak; else None.
 
     `print(profile)` shows a table, `to_dict()` gives all numbers.
 
@@ -62,12 +61,12 @@ class Profile:
 
     @property
     def flops(self) -> int:
-        """The FLOPs of the forward and the backward pass."""
+        """The FLOPs of both passes."""
         return self.forward.flops + self.backward.flops
 
     @cached_property
     def xla(self) -> dict[str, float]:
-        """XLA's own count, of the compiled program of both passes; the body of a loop counts once."""
+        """XLA's own numbers for the compiled program of both passes; the body of a loop counts once."""
         program = self._programs[1]
         specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters]
         compiled = xla.compiled(program.evaluate, specs)
@@ -79,7 +78,7 @@ class Profile:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers in dicts and lists, as JSON takes them."""
+        """Return all numbers as dicts and lists, for JSON."""
         return {
             "forward": self.forward.to_dict(),
             "backward": self.backward.to_dict(),
@@ -96,7 +95,6 @@ class Profile:
         return table(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show the table in IPython and in notebooks."""
         printer.text(str(self))
 
     def __repr__(self) -> str:
@@ -105,17 +103,19 @@ class Profile:
 
 @public
 def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients: Any = None, measure: bool = False) -> Profile:
-    """Count the costs of `target` and its gradient: FLOPs, bytes, memory, by op and by source line. See `Profile`.
+    """Count the costs of `target` and its gradient: FLOPs, bytes and memory, by op and by source line. See `Profile`.
 
-    `target` is a function (called once with `arguments`; arrays become tensors), a Program (`arguments` are then optional, and
-    tell how often loops run), or a used `GradientTape`, with its target as `arguments`. `sources` are what the gradient is with
-    respect to: by default the floating-point arguments and the variables that are read. `output_gradients` is what flows into
-    each result (None: ones). `measure` also runs it, for times. TypeError if `target` is something else, ValueError if a tape's
-    target is missing.
+    `target` is a function, a Program or a used `GradientTape`. A function is called once with `arguments`, arrays being converted
+    to tensors. For a Program `arguments` are optional, and determine how often loops run. For a tape they are its target.
+    `sources` of the gradient are by default the floating-point arguments, and the variables that are read. `output_gradients` are
+    the cotangents of the results (None: ones). `measure` also runs it for times. TypeError for any other `target`, ValueError for
+    a tape without a target.
 
     A multiply-add counts as two FLOPs; integers count as none. Each op's bytes are those of its inputs and its result. A value
     that is computed twice counts once, as XLA merges it; savings of the library, which knows that the gradient of a sum is the
-    same everywhere, do not count.
+    A multiply-add counts as two FLOPs, integer operations as none. An op's bytes are those of its inputs and result. A value
+    computed twice counts once, as XLA merges both. Shortcuts of the library, such as for the constant gradient of a sum, do not
+    count.
 
     >>> x, w = tf.ones([32, 64]), tf.ones([64, 64])
     >>> cost = tf.profiler.profile(lambda x, w: tf.reduce_sum(tf.square(x @ w)), x, w)
@@ -144,7 +144,7 @@ def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients:
 
 
 def _asking() -> Line:
-    """Return the user's line, at which profile() is called."""
+    """Return the user's line that calls profile()."""
     frame = sys._getframe(1)
     while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
@@ -191,7 +191,7 @@ def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_g
 
 
 def _scopes(tape: GradientTape) -> dict[Node, str]:
-    """Return the name scopes in which each node of a tape was recorded: Keras's layers open one each."""
+    """Return the name scopes of each node of a tape; a Keras layer opens one."""
     found: dict[Node, str] = {}
     for segment in tape._segments:
         prefix = scopes.prefixes_in(segment.trace.serial)
@@ -225,18 +225,18 @@ def _of_tape(
 
 
 def of_call(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> Profile:
-    """Count the costs of a gradient call, with the layers in which ops were recorded."""
+    """Return the costs of a gradient call, with the layers of its ops."""
     return _of_tape(tape, list(targets), list(sources), None, _scopes(tape))
 
 
 def costs(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
-    """Count the costs of a tape's gradient of `targets`, by layer, line and op: see `by_place`."""
+    """Return the costs of a tape's gradient of `targets`, by layer, line and op: see `by_place`."""
     return by_place(of_call(tape, targets, sources))
 
 
 @contextlib.contextmanager
 def _sites(places: dict[Node, Place]) -> Iterator[None]:
-    """Open a context in which the gradient's nodes at a node's line have its place as that line."""
+    """Open a context in which gradient nodes get the Place of their forward node in place of a line."""
     for node, place in places.items():
         node.code = Site(place)  # type: ignore[assignment]
     try:
@@ -247,7 +247,7 @@ def _sites(places: dict[Node, Place]) -> Iterator[None]:
 
 
 class _Recorded:
-    """A tape's record as a Flat; while a function is traced the values are not `known`."""
+    """A tape's record as a Flat; values are not `known` while a function is traced."""
 
     def __init__(self, entries: Sequence[Entry], places: dict[Node, Place], known: bool) -> None:
         self.flat, self.ran, self._known = Flat(), Tally(_asking()), known
@@ -256,7 +256,7 @@ class _Recorded:
             node = entry.node
             line = places[node]
             given = [self.reference(source) for source in entry.inputs]
-            if node.key[0] is RAN and not is_call(node.op):  # it ran when it was recorded, and its value is at hand
+            if node.key[0] is RAN and not is_call(node.op):  # it ran when it was recorded, and has a value
                 self.ran.add((node.op, node.attrs), [n.aval for n in entry.inputs], node.aval, line, 1)
                 self._references[node] = self._parameters(node.aval, node.value)
             else:
@@ -268,7 +268,7 @@ class _Recorded:
         return [self.flat.parameter(a, v) for a, v in zip(aval, value, strict=True)]
 
     def reference(self, node: Node) -> Any:
-        """Return the reference of a node; of one that was not recorded, a parameter."""
+        """Return the reference of a node; a node that was not recorded becomes a parameter."""
         found = self._references.get(node)
         if found is None:
             value = engine.value(node) if self._known else node.value

@@ -1,4 +1,4 @@
-"""The report of a profile: sums by op and by line, a table."""
+"""The report of a profile: sums by op and line, and a table."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from gradtape._src.profile.profile import Profile
 
 WIDTH = 110
-LONGEST = 20  # rows of a table
+LONGEST = 20  # the number of rows of a table
 
 
 class Work:
     """The costs of one pass: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `by_layer`, `without_formula`.
 
-    `by_op`, `by_line` and `by_layer` map an op type, `file:line`, or the name scopes of a layer, to a dict. It has `runs` (of
-    ops), `flops` and `bytes`; the most expensive come first. Layers are known where a function is profiled that calls them in
-    eager code. `without_formula` maps op types to how often they run; their FLOPs are not counted.
+    `by_op`, `by_line` and `by_layer` map an op type, `file:line`, or a layer's name scopes to a dict with `runs` (of ops),
+    `flops` and `bytes`; the most expensive come first. Layers are known if the profiled function calls them in eager code.
+    `without_formula` maps op types whose FLOPs are not counted to their numbers of runs.
     """
 
     def __init__(self, tally: Tally) -> None:
@@ -40,7 +40,7 @@ class Work:
 
     @property
     def intensity(self) -> float:
-        """FLOPs per byte, 0 where no byte moves."""
+        """FLOPs per byte, 0 if there are no bytes."""
         return self.flops / self.bytes if self.bytes else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class Work:
 
     @staticmethod
     def spoken(line: Place) -> str:
-        """Return a place as `file:line`, the file as seen from the working directory if it is below; or a notebook's cell."""
+        """Return a place as `file:line`, relative to the working directory if possible, or as a notebook's cell."""
         file, number = file_and_number(line[:2])
         if file is None:
             return "no line of its own"
@@ -65,7 +65,7 @@ class Work:
 
 
 def by_place(profile: Profile) -> list[dict[str, Any]]:
-    """Return the FLOPs of each op type at each line in each layer, of both passes: what a flame graph is drawn from."""
+    """Return the FLOPs of both passes for each op type, line and layer: the data of a flame graph."""
     rows: dict[Any, dict[str, Any]] = {}
     for which, work in (("forward", profile.forward), ("backward", profile.backward)):
         for (op, place, _), entry in work.entries.items():
@@ -87,7 +87,7 @@ def _summed(entries: Iterable[tuple[Any, CountEntry]], of: Callable[[Any], str])
 
 def table(profile: Profile) -> str:
     """Return the profile as text: the sums, then FLOPs by op and by line."""
-    from rich import box  # loaded when a table is wanted, as it takes a while
+    from rich import box  # slow to import
     from rich.console import Console
     from rich.table import Table
 

@@ -1,9 +1,9 @@
-"""FLOPs in TensorFlow's convention, for `compat.v1.profiler.profile`: its registered statistics, op by op as a graph lists them.
+"""FLOPs in TensorFlow's convention, for `compat.v1.profiler.profile`: TensorFlow's registered statistics for each op of a graph.
 
-They are another count than `formulas`: a softmax is five operations per element, moments and activations of most kinds are
-none. An op of the graph counts, whether it is run or not. The gradient of a graph is counted as the ops that TensorFlow's
-gradient functions add, also for inputs whose gradient nobody asks for. (TensorFlow 2.21: profiler/internal/ flops_registry.py,
-ops/nn_ops.py and the gradient functions in ops/*_grad.py.)
+They differ from `formulas`: a softmax is five operations per element, while moments and most activations count as none. All ops
+of the graph count, whether they run or not. The gradient counts as the ops added by TensorFlow's gradient functions, even for
+inputs whose gradient is not needed. (TensorFlow 2.21: profiler/internal/flops_registry.py, ops/nn_ops.py and the gradient
+functions in ops/*_grad.py.)
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def _channels_last(op: Any) -> None:
 
 
 def _batch_matmul(op: Any, inputs: list[Shape], output: Shape) -> float:
-    return 2 * inputs[0][-1] * math.prod(output)  # also of an adjoint, as in TensorFlow
+    return 2 * inputs[0][-1] * math.prod(output)  # also for an adjoint, as in TensorFlow
 
 
 class Uncounted(Exception):
-    """TensorFlow has a statistic for the op, but not for this one."""
+    """TensorFlow has a statistic for the op type, but not for this op."""
 
 
 FORWARD: dict[str, Statistic] = {
@@ -90,23 +90,24 @@ FORWARD: dict[str, Statistic] = {
     **dict.fromkeys("AvgPool MaxPool".split(), _pooling),
     "AddN": lambda op, inputs, output: math.prod(output) * (len(inputs) - 1),
 }
-# What is one op here, and several in TensorFlow.
+# Ops that are several ops in TensorFlow.
 COMPOSED: dict[str, Several] = {
-    "RandomUniform": lambda op, inputs, output: [("Sub", 1)],  # of the bounds
+    "RandomUniform": lambda op, inputs, output: [("Sub", 1)],  # the difference of the bounds
     "Moments": lambda op, inputs, output: [
         (kind, n * math.prod(inputs[0])) for kind, n in (("Mean", 2), ("SquaredDifference", 2))
     ],
-    "SoftmaxCrossEntropyWithLogits": lambda op, inputs, output: [("Sub", 3)],  # ranks that shapes are made flat by
+    # TensorFlow subtracts ranks to flatten shapes.
+    "SoftmaxCrossEntropyWithLogits": lambda op, inputs, output: [("Sub", 3)],
 }
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What TensorFlow's gradient function of an op adds to the graph: types of ops, and the FLOPs of each.
+# The ops that TensorFlow's gradient functions add: their types, and the FLOPs of each.
 
 Added = list[tuple[str, float]]
 
 
 def _each(*types: str) -> Several:
-    """Count as many operations as the result has elements; broadcast operands' gradients are summed to their shapes."""
+    """Count an operation of each type per element of the result; gradients of broadcast operands are summed."""
 
     def added(op: Any, inputs: list[Shape], output: Shape) -> Added:
         size = math.prod(output)
@@ -201,7 +202,7 @@ BACKWARD: dict[str, Several] = {
 
 
 def shapes(op: Any) -> tuple[list[Shape], Shape] | None:
-    """Return the shapes of an operation's inputs and of its first output; None where TensorFlow would not know all of them."""
+    """Return the shapes of an operation's inputs and first output; None if TensorFlow would not know all of them."""
     found = [shape_of(tensor) for tensor in (*op.inputs, *op.outputs[:1])]
     if not op.outputs or not all(shape.is_fully_defined() for shape in found):
         return None
@@ -226,8 +227,9 @@ _FORWARD: dict[str, Several] = COMPOSED | {
 
 
 def forward(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """Count the operations of a graph: (name of the operation, type, FLOPs). Updates of variables by an optimizer are left out,
-    as each is one op without a statistic in TensorFlow.
+    """Count the operations of a graph: (name of the operation, type, FLOPs).
+
+    An optimizer's updates of variables are left out, as each is a single op without a statistic in TensorFlow.
     """
     updates = tuple([f"{op.name}/" for op in operations if op.type == "NoOp" and any(map(_assigns, op.control_inputs))])
     counted = [op for op in operations if not (updates and op.name.startswith(updates))]
@@ -239,7 +241,7 @@ def _assigns(op: Any) -> bool:
 
 
 def _scaled(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """Count the scale by 1 and the shift by 0 of normal draws, which TensorFlow computes and this library does not."""
+    """Count the scaling by 1 and shift by 0 of normal samples, which TensorFlow computes and gradtape does not."""
     takers: dict[str, list[Any]] = {}
     for op in operations:
         for tensor in op.inputs:
@@ -258,7 +260,7 @@ def _scaled(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
 
 
 def between(operations: Sequence[Any], targets: Iterable[Any], sources: Iterable[Any]) -> list[Any]:
-    """Return the operations, listed before what takes their outputs, that lead from `sources` to `targets`, with both."""
+    """Return the operations on paths from `sources` to `targets`, including these, in topological order."""
     reached = set(sources)
     for op in operations:
         if any(tensor.op in reached and _differentiable(tensor) for tensor in op.inputs):
@@ -275,7 +277,7 @@ def _differentiable(tensor: Any) -> bool:
 
 
 def gradient(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """Count the operations that the gradients of these, all `between`, add: (name of the operation, type, FLOPs)."""
+    """Count the operations that the gradients of operations from `between` add: (name of the operation, type, FLOPs)."""
     added = [(op.name, kind, flops) for op in operations for kind, flops in _counted(BACKWARD, op)]
     uses = Counter(tensor.name for op in operations for tensor in op.inputs)
     for op in operations:

@@ -1,4 +1,4 @@
-"""`gradtape profile`: the costs of each gradient call while a script runs, and the time of each line."""
+"""`gradtape profile`: the cost of each gradient call of a script, and the time of each line."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from gradtape._src.core.platform import places
 from gradtape._src.core.programs.journal import Asked, file_and_number
 from gradtape._src.profile.profile import Profile, of_call
 
-PERIOD = 0.005  # seconds between two looks at the script
-LONGEST = 20  # rows of a table
+PERIOD = 0.005  # seconds between two samples
+LONGEST = 20  # the number of rows of a table
 LIBRARIES = f"{os.sep}site-packages{os.sep}"
-Line = tuple[str | None, int | None]  # a file and the number of a line
+Line = tuple[str | None, int | None]  # file and line number
 Table = tuple[list[str], list[list[str]]]  # headings, and rows of cells
 
 
 class Clock:
-    """The seconds of each line of a program: of the innermost line that is of no library, or else of no library that computes."""
+    """A sampling profiler: seconds by line. It counts the innermost line outside of libraries; failing that, of numeric ones."""
 
     def __init__(self) -> None:
         self.seconds: dict[Line, float] = defaultdict(float)
@@ -39,7 +39,7 @@ class Clock:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Look at the thread that enters the context, again and again."""
+        """Sample the thread that enters the context."""
         looker = threading.Thread(target=self._look, name="gradtape profile", daemon=True)
         looker.start()
         try:
@@ -71,7 +71,7 @@ class Clock:
 
 
 class WatchedCall:
-    """A line that asks for gradients: the costs of its first call, and how often it was called."""
+    """A line with gradient calls: the cost of the first one, and their number."""
 
     def __init__(self, line: Line, costs: Profile) -> None:
         self.line, self.costs, self.times = line, costs, 0
@@ -85,7 +85,7 @@ class Watched:
         self.clock = Clock()
 
     def asked(self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
-        """Note a gradient call; the tape still holds its record. One in a function is heard when the function is traced."""
+        """Note a gradient call while the tape still has its record. A call in a function is noted when that is traced."""
         if call.line not in self.calls:
             self.calls[call.line] = WatchedCall(file_and_number(call.line), of_call(tape, targets, sources))
         self.calls[call.line].times += 1
@@ -109,7 +109,7 @@ class Watched:
 
 
 def _costs(costs: Profile, which: str, heading: str) -> Table:
-    """Return the table of one call's costs by line or by layer."""
+    """Return a table of one call's costs by line or layer."""
     forward, backward = getattr(costs.forward, which), getattr(costs.backward, which)
     none = {"flops": 0, "bytes": 0}
     sums = [(name, forward.get(name, none), backward.get(name, none)) for name in {**forward, **backward}]
@@ -119,21 +119,21 @@ def _costs(costs: Profile, which: str, heading: str) -> Table:
 
 
 def _text(where: str) -> str:
-    """Return the text of a line that is named as `file:number`; of anything else nothing."""
+    """Return the source text of `file:number`; "" for any other place."""
     file, _, number = where.rpartition(":")
     return linecache.getline(os.path.abspath(file), int(number)).strip() if number.isdigit() else ""
 
 
 def _place(line: Line) -> tuple[str, str]:
-    """Return a line as `file:number`, as seen from the working directory, and its text."""
+    """Return a line as `file:number`, relative to the working directory if possible, and its source text."""
     file, number = line
     where = places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
     return where, linecache.getline(file or "", number or 0).strip()
 
 
 def text(watched: Watched, width: int) -> str:
-    """Return the report as text of so many columns."""
-    from rich import box  # loaded when a report is wanted, as it takes a while
+    """Return the report as text, `width` columns wide."""
+    from rich import box  # slow to import
     from rich.console import Console
     from rich.table import Table as Shown
 
@@ -155,7 +155,7 @@ def text(watched: Watched, width: int) -> str:
 
 
 def page(watched: Watched, script: str) -> str:
-    """Return the report as a page of HTML, without anything from elsewhere."""
+    """Return the report as a self-contained HTML page."""
     parts = []
     for title, (headings, rows) in watched.tables():
         first, _, rest = html.escape(title).partition("\n")
@@ -170,7 +170,7 @@ def page(watched: Watched, script: str) -> str:
 
 
 def _number(row: Sequence[str]) -> float:
-    """Return what a row is ordered by: its seconds, or the FLOPs of both passes."""
+    """Return the sort key of a row: its seconds, or the FLOPs of both passes."""
     numbers = [float(cell.replace(",", "")) for cell in row[2:] if not cell.endswith("%")]
     return sum(numbers[:2])
 
@@ -184,7 +184,7 @@ def _row(row: Sequence[str], share: float) -> str:
 
 @contextlib.contextmanager
 def watching() -> Iterator[Watched]:
-    """Note the costs of all gradient calls inside of the context, and the time of this thread's lines."""
+    """Open a context that notes the costs of all gradient calls, and the time of this thread's lines."""
     watched = Watched()
     with hooks.filled(hooks.watch, asked=watched.asked), watched.clock.running():
         yield watched

@@ -1,4 +1,4 @@
-"""The messages that TensorBoard reads, made of arrays with the classes of its own package."""
+"""TensorBoard's messages, made from arrays by the classes of TensorBoard's own package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = ("scalar", "histogram", "image", "text", "audio")
 
 @functools.cache
 def tensorboard() -> Any:
-    """Return the classes of TensorBoard's package that write summaries."""
+    """Return the module of TensorBoard's package that writes summaries."""
     found = {name: protocol(name) for name in PROTOCOL}
     return SimpleNamespace(
         Summary=found["summary"].Summary,
@@ -35,18 +35,18 @@ def tensorboard() -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Of TensorFlow 1
+# TensorFlow 1
 
 
 def scalar(tag: str, value: np.ndarray) -> Any:
-    """Create the message of one number."""
+    """Return the message of a number."""
     if value.ndim:
         raise invalid(f"tags and values are not the same shape: [] != {list(value.shape)} (tag '{tag}'). Give a scalar.")
     return _of(tag, simple_value=float(value))
 
 
 def histogram(tag: str, values: np.ndarray) -> Any:
-    """Create the message of a histogram, in 30 buckets."""
+    """Return the message of a histogram with 30 buckets."""
     flat = values.astype(np.float64).ravel()
     if not np.isfinite(flat).all():
         raise invalid(f"Nan in summary histogram for: {tag}")
@@ -59,7 +59,7 @@ def histogram(tag: str, values: np.ndarray) -> Any:
 
 
 def images(tag: str, batch: np.ndarray, *, most: int) -> Any:
-    """Return the first images of a batch: bytes as they are, floats so that the largest is 255 (0 is grey if some are less)."""
+    """Return the first images of a batch. Floats are scaled so that the largest is 255; if some are negative, 0 is grey."""
     shown = batch[:most]
     names = [f"{tag}/image"] if most == 1 else [f"{tag}/image/{k}" for k in range(len(shown))]
     summary = tensorboard().Summary
@@ -75,16 +75,16 @@ def images(tag: str, batch: np.ndarray, *, most: int) -> Any:
 
 
 def text(tag: str, texts: np.ndarray) -> Any:
-    """Create the message of strings."""
+    """Return the message of strings."""
     return tensor(tag, texts, "text")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Of TensorFlow 2
+# TensorFlow 2
 
 
 def tensor(tag: str, value: np.ndarray, kind: str | bytes | None, description: str | None = None) -> Any:
-    """Return a tensor that the plugin `kind` shows; bytes are the metadata themselves."""
+    """Return the message of a tensor for the plugin `kind`; bytes are the metadata themselves."""
     if isinstance(kind, bytes):
         metadata = tensorboard().Metadata.FromString(kind)
     elif kind is None:
@@ -96,19 +96,19 @@ def tensor(tag: str, value: np.ndarray, kind: str | bytes | None, description: s
 
 
 def scalar_tensor(value: np.ndarray) -> np.ndarray:
-    """Check the tensor of a number."""
+    """Return a number as a float32 array; ValueError unless it is a scalar."""
     if value.ndim:
         raise ValueError(f"Expected scalar shape, saw {value.shape}: a scalar summary is of one number.")
     return value.astype(np.float32)
 
 
 def histogram_tensor(values: np.ndarray, buckets: int) -> np.ndarray:
-    """Return the rows of a histogram [buckets, 3]: left edge, right edge, count."""
+    """Return a histogram [buckets, 3]: left edge, right edge, count."""
     flat = values.astype(np.float64).ravel()
     if not flat.size or not buckets:
         return np.zeros((buckets, 3))
     low, high = flat.min(), flat.max()
-    if low == high:  # TensorFlow: all in the last bucket, of width 0
+    if low == high:  # as in TensorFlow, all are in the last bucket, of width 0
         rows = np.full((buckets, 3), low)
         rows[:, 2] = [0.0] * (buckets - 1) + [float(flat.size)]
         return rows
@@ -128,7 +128,7 @@ def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
 
 
 def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.ndarray:
-    """Return strings [n, 2]: the first clips of a batch [n, frames, channels] of floats from -1 to 1 as WAV, and empty labels."""
+    """Return strings [n, 2]: the first clips of a batch [n, frames, channels] as WAV, and empty labels; floats from -1 to 1."""
     if batch.ndim != 3:
         raise ValueError(f"Sounds have shape [n, frames, channels], received {list(batch.shape)}.")
     rows = [[_wav(one, int(sample_rate)), b""] for one in batch[:most]]
@@ -140,9 +140,7 @@ def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.nd
 
 
 def run_metadata(graphs: Iterable[Any]) -> Any:
-    """Return a RunMetadata with the graphs of functions: as they were traced, which is also how they stand before XLA has
-    them.
-    """
+    """Return a RunMetadata with the graphs of functions as traced; the optimized ones, which XLA makes, are the same."""
     found = protocol("config").RunMetadata()
     for one in graphs:
         definition = one.as_graph_def(add_shapes=True)
@@ -160,9 +158,9 @@ def _of(tag: str, **content: Any) -> Any:
     return summary(value=[summary.Value(tag=tag, **content)])
 
 
-DTYPES: dict[str, int] = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10}  # TensorFlow's numbers
+DTYPES: dict[str, int] = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10}  # TensorFlow's enum values
 STRING = 7
-WAV = 11  # TensorBoard's number of the encoding
+WAV = 11  # TensorBoard's enum value of the encoding
 
 
 def _tensor(value: np.ndarray) -> Any:
@@ -181,7 +179,7 @@ def _tensor(value: np.ndarray) -> Any:
 
 
 def _png(image: np.ndarray) -> bytes:
-    from PIL import Image  # TensorBoard's package brings it
+    from PIL import Image  # a dependency of TensorBoard's package
 
     stream = io.BytesIO()
     Image.fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(stream, "png")
@@ -189,7 +187,7 @@ def _png(image: np.ndarray) -> bytes:
 
 
 def _wav(clip: np.ndarray, sample_rate: int) -> bytes:
-    """Return a clip [frames, channels] as WAV of 16 bits; halves are rounded away from 0."""
+    """Return a clip [frames, channels] as 16-bit WAV; halves are rounded away from 0."""
     scaled = clip.astype(np.float32) * np.float32(1 << 15)
     samples = np.clip(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)), -(1 << 15), (1 << 15) - 1).astype("<i2")
     stream = io.BytesIO()

@@ -1,4 +1,4 @@
-"""`tf.summary`: values written for TensorBoard, at once in eager code, in each call of a function."""
+"""`tf.summary`: values written for TensorBoard, at once in eager code, and in each call of a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gradtape._src.summary import messages
 
 
 class _Fields:
-    """The writer, the step and the condition that hold in a thread where none is given."""
+    """The thread's default writer, step and condition of summaries."""
 
     writer: SummaryWriter | None = field(None, per_replica=True)
     step: Any = field(None, per_replica=True)
@@ -36,7 +36,7 @@ local = declare(_Fields)
 
 
 class SummaryWriter:
-    """A writer of summaries to a file in a folder, which TensorBoard shows. `create_file_writer` makes one.
+    """A writer of summaries to a file in a folder for TensorBoard, made by `create_file_writer`.
 
     >>> writer = tf.summary.create_file_writer("written")
     >>> isinstance(writer, tf.summary.SummaryWriter)
@@ -59,7 +59,7 @@ class SummaryWriter:
 
     @contextlib.contextmanager
     def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
-        """Open a context in which this writer takes the summaries, at `step` if that is given."""
+        """Open a context in which this writer is the default, with `step` as the default step if given."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
         with setting(writer=self, step=local.step if step is None else step):
@@ -69,7 +69,7 @@ class SummaryWriter:
                 self.flush()
 
     def set_as_default(self, step: Any = None) -> None:
-        """Set this writer for the summaries of the thread from here on."""
+        """Make this writer the thread's default."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
         local.writer = self
@@ -77,21 +77,21 @@ class SummaryWriter:
             local.step = step
 
     def init(self) -> None:
-        """Do nothing: a writer is ready."""
+        """Do nothing, as a writer is ready when it is made."""
 
     def flush(self) -> None:
-        """Write what is held back to the file."""
+        """Write buffered summaries to the file."""
         if self._writes():
             self._file.flush()
 
     def close(self) -> None:
-        """Write what is held back, and close the file; a default writer stays the default, and writes no more."""
+        """Write buffered summaries and close the file. A default writer stays the default, but writes nothing any more."""
         if self._writes():
             self._file.close()
         self._closed = True
 
     def _writes(self) -> bool:
-        """Return whether there is an open file; RuntimeError in a fork, where the thread that writes it does not exist."""
+        """Return whether there is an open file; RuntimeError in a forked process, which lacks the writing thread."""
         if self._file is None or self._closed:
             return False
         if self._process != os.getpid():
@@ -118,8 +118,8 @@ def create_file_writer(
 ) -> SummaryWriter:
     """Return a writer of summaries to a new file in the folder `logdir`.
 
-    At most `max_queue` (10) summaries wait, and none longer than `flush_millis` (120,000). The file is made by TensorBoard's own
-    package; ImportError if that is not installed (`pip install '.[summary]'`).
+    It buffers at most `max_queue` (10) summaries, and at most for `flush_millis` (120,000). TensorBoard's own package writes the
+    file; ImportError if that is not installed (`pip install '.[summary]'`).
 
     >>> writer = tf.summary.create_file_writer("events")
     >>> with writer.as_default():
@@ -145,7 +145,7 @@ def create_noop_writer() -> SummaryWriter:
 
 @public
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Write what `writer` (the default one) holds back to its file.
+    """Write the buffered summaries of `writer` (by default the default writer) to its file.
 
     >>> writer = tf.summary.create_file_writer("flushed")
     >>> with writer.as_default():
@@ -162,8 +162,7 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 @public
 @contextlib.contextmanager
 def record_if(condition: Any) -> Iterator[None]:
-    """Open a context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives
-    one.
+    """Open a context in which summaries are written only if `condition` holds: a bool, a tensor, or a function of these.
 
     >>> with tf.summary.create_file_writer("some").as_default(), tf.summary.record_if(False):
     ...     print(tf.summary.scalar("loss", 0.5, step=1).numpy())
@@ -175,7 +174,7 @@ def record_if(condition: Any) -> Iterator[None]:
 
 @public
 def should_record_summaries() -> Tensor:
-    """Return whether summaries are written now, a tensor: there is a default writer, and the condition of `record_if` holds.
+    """Return a tensor: whether there is a default writer, and the condition of `record_if` holds.
 
     >>> print(tf.summary.should_record_summaries())
     tf.Tensor(False, shape=(), dtype=bool)
@@ -188,7 +187,7 @@ def should_record_summaries() -> Tensor:
 
 @public
 def get_step() -> Any:
-    """Return the step of summaries that are given none; None if there is none.
+    """Return the default step of summaries, or None.
 
     >>> with tf.summary.create_noop_writer().as_default(step=3):
     ...     print(tf.summary.experimental.get_step())
@@ -199,7 +198,7 @@ def get_step() -> Any:
 
 @public
 def set_step(step: Any) -> None:
-    """Set the step of summaries that are given none. A Variable counts as what it holds when something is written.
+    """Set the default step of summaries. A Variable's value is read when a summary is written.
 
     >>> tf.summary.experimental.set_step(3)
     >>> print(tf.summary.experimental.get_step())
@@ -212,7 +211,7 @@ def set_step(step: Any) -> None:
 @public
 @contextlib.contextmanager
 def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
-    """Open a context with `(tag, name scope)` for a summary of this name, in the name scopes around it.
+    """Open a context with `(tag, name scope)` for a summary of this name, within the open name scopes.
 
     >>> with tf.name_scope("train"), tf.summary.experimental.summary_scope("loss") as (tag, scope):
     ...     print(tag, scope)
@@ -246,7 +245,7 @@ WRITE = define(
 
 
 class Encoded:
-    """The encoding of a summary's data as a message: equal where that is the same, so that a program is found again."""
+    """A summary's encoder. Equal encoders compare equal, so that programs are found again."""
 
     def __init__(self, kind: str | bytes | None, description: str | None, convert: Callable[..., Any], *arguments: Any) -> None:
         self.parts = kind, description, convert, arguments
@@ -263,7 +262,7 @@ class Encoded:
 
 
 def _raw(tag: str, texts: np.ndarray) -> Any:
-    """Return one message of summaries that are messages already."""
+    """Return one message from summaries that are messages already."""
     merged = messages.tensorboard().Summary()
     for text in texts.ravel():
         merged.MergeFromString(text)
@@ -271,7 +270,7 @@ def _raw(tag: str, texts: np.ndarray) -> Any:
 
 
 def _is_silent() -> bool:
-    """Return whether nothing is written: without a writer, and in the replicas behind the first one, as in TensorFlow."""
+    """Return whether nothing is written: without a writer, and in all replicas but the first, as in TensorFlow."""
     return local.writer is None or local.writer.writes_nothing or bool(hooks.clients.replica())
 
 
@@ -303,7 +302,7 @@ def _as_it_is(value: np.ndarray) -> np.ndarray:
 
 
 def _texts(data: Any) -> Tensor:
-    """Return a tensor of strings; TypeError for one of another dtype."""
+    """Return a tensor of strings; TypeError for another dtype."""
     texts = tensor(data)
     if texts.dtype != string:
         raise TypeError(f"Expected a string, or a tensor of strings; received {data!r}. Convert it with tf.strings.as_string.")
@@ -312,10 +311,10 @@ def _texts(data: Any) -> Tensor:
 
 @public
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
-    """Write one number under `name`, in the name scopes around it. Whether it was written, a tensor.
+    """Write a number under `name`, within the open name scopes. Returns whether it was written, a tensor.
 
-    `step`: an integer; else that of the writer's context or of `set_step`, ValueError if there is none. Without a default writer
-    nothing happens.
+    `step` is an integer; by default that of the writer's context or of `set_step`, ValueError if there is none. Without a default
+    writer nothing happens.
 
     >>> bool(tf.summary.scalar("loss", 0.5, step=1))
     False
@@ -325,7 +324,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
 
 @public
 def histogram(name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None) -> Tensor:
-    """Write how the elements of `data` are distributed, in `buckets` (30) of equal width. Whether it was written, a tensor.
+    """Write the distribution of `data` in `buckets` (30) of equal width. Returns whether it was written, a tensor.
 
     >>> with tf.summary.create_file_writer("histograms").as_default():
     ...     print(tf.summary.histogram("weights", tf.range(10.0), step=1).numpy())
@@ -339,7 +338,7 @@ def histogram(name: str, data: Any, step: Any = None, buckets: int | None = None
 def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> Tensor:
     """Write the first `max_outputs` images of [n, height, width, channels], uint8 or floats from 0 to 1.
 
-    Gives whether it was written, a tensor.
+    Returns whether they were written, a tensor.
 
     >>> with tf.summary.create_file_writer("images").as_default():
     ...     print(tf.summary.image("zeros", tf.zeros([1, 4, 4, 1]), step=1).numpy())
@@ -350,7 +349,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
 
 @public
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
-    """Write strings, which TensorBoard shows as Markdown: one, a list, or a tensor. Whether it was written, a tensor.
+    """Write strings, which TensorBoard shows as Markdown: one, a list, or a tensor. Returns whether they were written, a tensor.
 
     >>> with tf.summary.create_file_writer("texts").as_default():
     ...     print(tf.summary.text("note", "first run", step=1).numpy())
@@ -369,9 +368,9 @@ def audio(
     encoding: str | None = None,
     description: str | None = None,
 ) -> Tensor:
-    """Write the first `max_outputs` clips of sounds [n, frames, channels], floats from -1 to 1, as WAV of 16 bits.
+    """Write the first `max_outputs` sound clips of [n, frames, channels], floats from -1 to 1, as 16-bit WAV.
 
-    `sample_rate` is in Hz. `encoding`: "wav", or None for the same; ValueError for others. Returns whether it was written, a
+    `sample_rate` is in Hz. `encoding` is "wav", the default; ValueError for any other. Returns whether they were written, a
     tensor.
 
     >>> bool(tf.summary.audio("tone", tf.sin(tf.range(800.0))[None, :, None], sample_rate=8000, step=1))
@@ -385,9 +384,9 @@ def audio(
 
 @public
 def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
-    """Write a tensor, or what the function `tensor` returns, under `tag`. Returns whether it was written, a tensor.
+    """Write a tensor, or the result of the function `tensor`, under `tag`. Returns whether it was written, a tensor.
 
-    `metadata` says what shows it: a `tf.compat.v1.SummaryMetadata`, or its bytes.
+    `metadata` selects the plugin that shows it: a `tf.compat.v1.SummaryMetadata`, or its bytes.
 
     >>> with tf.summary.create_file_writer("raw").as_default(step=1):
     ...     print(tf.summary.write("weights", tf.ones([2, 3])).numpy())
@@ -403,7 +402,7 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
 
 @public
 def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
-    """Write the serialized `tf.compat.v1.Summary` messages in a tensor of strings. Returns whether they were written, a tensor.
+    """Write serialized `tf.compat.v1.Summary` messages from a tensor of strings. Returns whether they were written, a tensor.
 
     >>> bool(tf.summary.experimental.write_raw_pb(tf.compat.v1.Summary().SerializeToString(), step=1))
     False
@@ -413,7 +412,7 @@ def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tens
 
 @public
 def graph(graph_data: Any) -> Tensor:
-    """Write a graph, which TensorBoard draws: a `tf.Graph`, or that of a concrete function. Whether it was written, a tensor.
+    """Write a graph for TensorBoard: a `tf.Graph`, or that of a concrete function. Returns whether it was written, a tensor.
 
     >>> square = tf.function(lambda x: x * x).get_concrete_function(tf.TensorSpec([], tf.float32))
     >>> bool(tf.summary.graph(square.graph))

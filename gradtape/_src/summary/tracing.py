@@ -1,4 +1,4 @@
-"""`tf.summary.trace_on` and its kin: the graphs of the functions that run, and what the devices do, written for TensorBoard."""
+"""`tf.summary.trace_on` and related functions: the graphs of functions that run, and device activity, for TensorBoard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ logger = logging.getLogger("gradtape")
 
 @dataclass
 class Noted:
-    """A trace of functions: those that ran, in order, and whether the profiler was started for it."""
+    """A trace: the functions that ran, in order, and whether it has started the profiler."""
 
     graph: bool
     profiler: bool
@@ -28,12 +28,12 @@ class Noted:
     functions: dict[ConcreteFunction, None] = field(default_factory=dict)
 
     def note(self, function: ConcreteFunction) -> None:
-        """Enter a function that ran."""
+        """Add a function that ran."""
         self.functions[function] = None
 
 
 class Tracing:
-    """The trace of the process, if there is one."""
+    """The trace in progress, if any."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -45,10 +45,10 @@ tracing = Tracing()
 
 @public
 def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | None = None) -> None:
-    """Begin to note the functions that run, of all threads, for `trace_export` to write their graphs.
+    """Start noting the functions that run in all threads; `trace_export` writes their graphs.
 
-    With `profiler` what the devices do is traced, too, and saved under the folder `profiler_outdir`. Inside of a function, and if
-    a trace is on, it warns and does nothing.
+    With `profiler`, device activity is traced, too, and saved in the folder `profiler_outdir`. Inside of a function, and if a
+    trace is in progress, it warns and does nothing.
 
     >>> tf.summary.trace_on()
     >>> print(tf.function(tf.square)(tf.constant(3.0)).numpy())
@@ -73,10 +73,10 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | 
 
 @public
 def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None) -> None:
-    """End the trace and write the graphs of the functions that ran with the default writer; save what the profiler traced.
+    """End the trace; write the graphs of the functions that ran by the default writer, and save the profiler's trace.
 
-    `step`: an integer; else that of the writer's context, ValueError if there is none. ValueError if no trace is on.
-    `profiler_outdir` is that of `trace_on`; given here it has no effect.
+    `step` is an integer; by default that of the writer's context, ValueError if there is none. ValueError if no trace is in
+    progress. `profiler_outdir` is that of `trace_on`; here it has no effect.
 
     >>> tf.summary.trace_on()
     >>> tf.function(tf.square)(tf.constant(2.0)).numpy()
@@ -101,7 +101,7 @@ def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None
 
 @public
 def trace_off() -> None:
-    """End the trace, and discard what was noted. Nothing if none is on.
+    """End the trace and drop its contents. Without a trace in progress nothing happens.
 
     >>> tf.summary.trace_on()
     >>> tf.summary.trace_off()

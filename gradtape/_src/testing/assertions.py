@@ -16,13 +16,13 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.files.packages import package
 
-# The tolerance of a dtype, as (rtol, atol): the names of the parameters of assertAllCloseAccordingToType.
+# The tolerance of a dtype, as a parameter prefix of assertAllCloseAccordingToType.
 _BY_DTYPE = {"float32": "float", "complex64": "float", "float16": "half", "bfloat16": "bfloat16"}
 _INCOMPATIBLE = "[Ii]ncompatible shapes?|[Dd]imensions must be equal|broadcastable"
 
 
 class Assertions(absltest.TestCase):
-    """Assertions over tensors, arrays, numbers and structures of them, which are evaluated first."""
+    """Assertions about tensors, arrays, numbers and structures of them, which are evaluated first."""
 
     def evaluate(self, tensors: Any) -> Any:
         """Return the values of tensors."""
@@ -38,13 +38,13 @@ class Assertions(absltest.TestCase):
         return array.astype(np.bytes_) if array.dtype.kind == "U" else array
 
     def _evaluated(self, a: Any) -> Any:
-        """Return the value of a tensor or variable; an eager tensor has one in a graph, too. Anything else as it is."""
+        """Return the value of a tensor or variable, also of an eager tensor in a graph; any other object unchanged."""
         if isinstance(a, Tensor) and not is_symbolic_tensor(a):
             return a.numpy()
         return self.evaluate(a) if isinstance(a, (Tensor, Stored)) else a
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
-        """Fail unless two arrays, or structures of them, are equal to `atol + rtol * abs(b)`; NaN equals NaN."""
+        """Fail unless two arrays, or structures of them, are equal within `atol + rtol * abs(b)`; NaN equals NaN."""
         self._close(a, b, rtol, atol, msg, "")
 
     def _close(self, a: Any, b: Any, rtol: float, atol: float, msg: Any, path: str) -> None:
@@ -61,7 +61,7 @@ class Assertions(absltest.TestCase):
             try:
                 self._arrays_close(a, b, rtol, atol, msg, path)
                 return
-            except (TypeError, ValueError):  # no array: a structure of arrays
+            except (TypeError, ValueError):  # not an array, but a structure of arrays
                 self.assertEqual(len(a), len(b), f"Mismatched length: a{path} has {len(a)} items, b{path} has {len(b)}. {said}")
                 for i, (x, y) in enumerate(zip(a, b, strict=True)):
                     self._close(x, y, rtol, atol, msg, f"{path}[{i}]")
@@ -80,7 +80,7 @@ class Assertions(absltest.TestCase):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg="\n".join(lines), equal_nan=True)
 
     def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
-        """Fail if two arrays are equal to the tolerance at all elements."""
+        """Fail if two arrays are equal within the tolerance in all elements."""
         try:
             self.assertAllClose(a, b, rtol=rtol, atol=atol, msg=msg)
         except AssertionError:
@@ -101,7 +101,7 @@ class Assertions(absltest.TestCase):
         bfloat16_atol: float = 1e-2,
         msg: Any = None,
     ) -> None:
-        """Assert `assertAllClose` with the widest tolerance of the dtypes of both arrays."""
+        """Fail unless `assertAllClose` holds with the widest tolerance of both dtypes."""
         given = {"float": (float_rtol, float_atol), "half": (half_rtol, half_atol), "bfloat16": (bfloat16_rtol, bfloat16_atol)}
         for array in (self._GetNdArray(a), self._GetNdArray(b)):
             wider = given.get(_BY_DTYPE.get(array.dtype.name, ""), (rtol, atol))
@@ -109,16 +109,16 @@ class Assertions(absltest.TestCase):
         self.assertAllClose(a, b, rtol=rtol, atol=atol, msg=msg)
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Fail unless two arrays have one shape and equal elements; NaN equals NaN."""
+        """Fail unless two arrays have equal shapes and elements; NaN equals NaN."""
         a, b = self._GetNdArray(a), self._GetNdArray(b)
-        if a.dtype.kind == "S" or b.dtype.kind == "S":  # strings, which a tensor holds as objects
+        if a.dtype.kind == "S" or b.dtype.kind == "S":  # a tensor has strings as objects
             a, b = a.astype(object), b.astype(object)
         shapes = f"Shape mismatch: expected {a.shape}, got {b.shape}. Contents: {b!r}. "
         self.assertEqual(a.shape, b.shape, shapes if msg is None else f"{shapes}\n{msg}.")
         np.testing.assert_array_equal(_comparable(a), _comparable(b), "" if msg is None else str(msg))
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Fail if two arrays are equal at all elements."""
+        """Fail if two arrays are equal in all elements."""
         try:
             self.assertAllEqual(a, b)
         except AssertionError:
@@ -134,17 +134,17 @@ class Assertions(absltest.TestCase):
         self.assertLess(self._GetNdArray(a).max(), comparison_target)
 
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
-        """Fail unless every element is the target or more."""
+        """Fail unless every element is greater than or equal to the target."""
         self.assertGreaterEqual(self._GetNdArray(a).min(), comparison_target)
 
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
-        """Fail unless every element is the target or less."""
+        """Fail unless every element is less than or equal to the target."""
         self.assertLessEqual(self._GetNdArray(a).max(), comparison_target)
 
     def assertAllInRange(
         self, target: Any, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False, open_upper_bound: bool = False
     ) -> None:
-        """Fail unless every element lies between the bounds, which are in the range unless they are open."""
+        """Fail unless every element is between the bounds, which are included unless they are open."""
         values = self._GetNdArray(target)
         if values.dtype.kind not in "fiu" and values.dtype.name != "bfloat16":
             raise AssertionError(f"The value of {target} does not have an ordered numeric type, but {values.dtype}.")
@@ -160,13 +160,13 @@ class Assertions(absltest.TestCase):
             )
 
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:
-        """Fail unless every element is one of the set."""
+        """Fail unless every element is in the set."""
         strange = np.setdiff1d(self._GetNdArray(target), list(expected_set))
         if strange.size:
             raise AssertionError(f"{strange.size} unique element(s) are not in the set {expected_set}: {strange}")
 
     def assertShapeEqual(self, input_a: Any, input_b: Any, msg: Any = None) -> None:
-        """Fail unless two arrays or tensors have the same shape, known in full; TypeError for anything else."""
+        """Fail unless two arrays or tensors have the same fully known shape; TypeError for anything else."""
         shapes = []
         for name, value in (("input_a", input_a), ("input_b", input_b)):
             if not isinstance(value, (np.ndarray, np.generic, Tensor)):
@@ -182,29 +182,29 @@ class Assertions(absltest.TestCase):
         self.assertEqual(received, expected_dtype)
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
-        """Fail unless two numbers differ by `err` at most; both may be the same infinity."""
+        """Fail unless two numbers differ by at most `err`; both may be the same infinity."""
         text = f"{f1:f} != {f2:f} +/- {err:f} (difference: {abs(f1 - f2)}){'' if msg is None else f' ({msg})'}"
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, text)
 
     def assertArrayNear(self, farray1: Sequence[float], farray2: Sequence[float], err: float, msg: Any = None) -> None:
-        """Fail unless each two numbers of two sequences differ by `err` at most."""
+        """Fail unless corresponding numbers of two sequences differ by at most `err`."""
         self.assertEqual(len(farray1), len(farray2), msg=msg)
         for f1, f2 in zip(farray1, farray2, strict=True):
             self.assertNear(float(f1), float(f2), err, msg=msg)
 
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
-        """Fail unless the difference of two arrays has a norm below `err`."""
+        """Fail unless the norm of the difference of two arrays is below `err`."""
         self.assertTrue(bool(np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2)) < err), msg=msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """Fail unless two names, in whichever spelling, are of one device."""
+        """Fail unless two device names, in any spelling, are equal."""
         first, second = [DeviceSpec.from_string(str(device or "")).to_string() for device in (device1, device2)]
         self.assertEqual(first, second, f"Devices {first} and {second} are not equal. {msg}")
 
     def assertProtoEquals(
         self, expected_message_maybe_ascii: Any, validate_message: Any, msg: Any = None, **options: Any
     ) -> None:
-        """Fail if a message of protobuf is not equal to another one, or to the one of a text in protobuf's format."""
+        """Fail unless a protobuf message equals another one, given as a message or in protobuf's text format."""
         expected = _message(expected_message_maybe_ascii, validate_message)
         if type(expected) is not type(validate_message):
             self.fail(f"The messages are of {type(expected)} and {type(validate_message)}. {msg or ''}")
@@ -213,27 +213,27 @@ class Assertions(absltest.TestCase):
     def assertRaisesWithPredicateMatch(  # type: ignore[override]  # TensorFlow's, which takes a pattern, too
         self, expected_exception: Any, expected_regex_or_predicate: Any
     ) -> AbstractContextManager[Any]:
-        """Open a context that fails unless this error is raised in it, and its text or the error itself matches."""
+        """Open a context that fails unless it raises this error, and its text, or the error itself, matches."""
         return _Raises(self, expected_exception, expected_regex_or_predicate)
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[Any]:
-        """Open a context that fails unless an OpError is raised in it, whose message matches."""
+        """Open a context that fails unless it raises an OpError with a matching message."""
         return _Raises(self, OpError, expected_err_re_or_predicate)
 
     def assertRaisesIncompatibleShapesError(self, exception_type: Any = InvalidArgumentError) -> AbstractContextManager[Any]:
-        """Open a context that fails unless it raises an error of shapes that do not fit each other."""
+        """Open a context that fails unless it raises an error of incompatible shapes."""
         return _Raises(self, exception_type, _INCOMPATIBLE)
 
 
 def _message(expected: Any, like: Any) -> Any:
-    """Return the message that a text stands for, of the kind of another message; a message as it is."""
+    """Parse a protobuf text as a message of the class of `like`; return a message unchanged."""
     if not isinstance(expected, (str, bytes)):
         return expected
     return package("google.protobuf.text_format", "Messages as text").Parse(expected, type(like)())
 
 
 class _Raises:
-    """A context in which an error must be raised that `wanted`, a pattern or a predicate, fits."""
+    """A context that must raise an error matching `wanted`, a pattern or a predicate."""
 
     def __init__(self, case: absltest.TestCase, kind: Any, wanted: str | Callable[[Any], Any]) -> None:
         self._case, self._kind, self._wanted = case, kind, wanted
@@ -255,10 +255,9 @@ class _Raises:
 
 
 def _structured(value: Any) -> Any:
-    """Return a namedtuple as a dict, other values as they are."""
     return value._asdict() if hasattr(value, "_asdict") else value
 
 
 def _comparable(array: np.ndarray) -> np.ndarray:
-    """Return an array whose dtype NumPy compares: bfloat16 as float32."""
+    """Return an array with a dtype that NumPy can compare: float32 for half precision."""
     return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array

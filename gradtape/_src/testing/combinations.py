@@ -1,4 +1,4 @@
-"""Tests that run once for each combination of arguments, by the names of TensorFlow's modules `combinations`.
+"""Tests run for each combination of arguments, with the names of TensorFlow's modules `combinations`.
 
 >>> combined = combine(mode=["eager", "graph"], size=[1, 2])
 >>> combined[1]
@@ -27,7 +27,7 @@ MODES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
 
 
 class NamedObject:
-    """A value whose name is part of a test's name."""
+    """A value with a name, for use in test names."""
 
     def __init__(self, name: str, obj: Any) -> None:
         self._name, self._obj = name, obj
@@ -46,14 +46,14 @@ class NamedObject:
 
 
 def combine(**kwargs: Any) -> list[dict[str, Any]]:
-    """Return all combinations of lists of values, as dicts in the order of the sorted names."""
+    """Return all combinations of the values, as dicts in the order of the sorted names."""
     names = sorted(kwargs)
     values = [kwargs[name] if isinstance(kwargs[name], list) else [kwargs[name]] for name in names]
     return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
 def times(*combined: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the product of lists of combinations; ValueError if two of them give a value for one name."""
+    """Return the product of lists of combinations; ValueError if two lists have the same name."""
     found = []
     for parts in itertools.product(*combined):
         merged = {name: value for part in parts for name, value in part.items()}
@@ -64,10 +64,10 @@ def times(*combined: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def generate(combinations: Iterable[Mapping[str, Any]], test_combinations: Any = ()) -> Callable[[Any], Any]:
-    """Decorate a test, or each test of a class, that runs once for each of the `combinations`.
+    """Decorate a test, or all tests of a class, to run once for each of the `combinations`.
 
-    The class derives from `parameterized.TestCase`. A `mode` is "eager" or "graph" and opens that mode; a `tf_api_version` that
-    is not 2 is left out. The test gets those values that it has parameters for; `test_combinations` are accepted without effect.
+    The class derives from `parameterized.TestCase`. `mode` "eager" or "graph" opens that mode; combinations with another
+    `tf_api_version` than 2 are skipped. The test gets the values for which it has parameters. `test_combinations` have no effect.
     """
     wanted = [chosen for chosen in combinations if chosen.get("tf_api_version", 2) == 2]
     names = [_name(chosen, index) for index, chosen in enumerate(wanted)]
@@ -87,7 +87,7 @@ def generate(combinations: Iterable[Mapping[str, Any]], test_combinations: Any =
 
 
 def _taking(method: Any) -> Any:
-    """Return a test that is called with a whole combination."""
+    """Wrap a test so that it takes a whole combination."""
     parameters = inspect.signature(method).parameters.values()
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
     taken = {p.name for p in parameters}

@@ -1,6 +1,6 @@
-"""Decorators of tests that run in eager code, in a graph, or in both, by the names of TensorFlow's module `test_util`.
+"""Decorators that run tests in eager code, in a graph, or in both, with the names of TensorFlow's module `test_util`.
 
-Libraries that were written for TensorFlow have them in their tests. Those for TensorFlow's own runtime have no effect.
+Tests of libraries for TensorFlow use them. Those for TensorFlow's own runtime have no effect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Decorator = Callable[[Any], Any]
 
 
 def _on_methods(decorate: Decorator) -> Decorator:
-    """Return a decorator of a test method that decorates each test of a class, too."""
+    """Return a decorator of test methods that also decorates all tests of a class."""
 
     def decorated(given: Any) -> Any:
         if not isinstance(given, type):
@@ -41,7 +41,7 @@ def _on_methods(decorate: Decorator) -> Decorator:
 
 
 def _with_or_without(decorate: Decorator, given: Any) -> Any:
-    """Return what was decorated without an argument, or the decorator that was called for its arguments."""
+    """Return the decorated object, or the decorator if it was called with arguments."""
     return decorate(given) if callable(given) else decorate
 
 
@@ -85,19 +85,19 @@ deprecated_graph_mode_only = run_deprecated_v1
 
 
 def run_v1_only(reason: Any = None, func: Any = None) -> Any:
-    """Skip a test of TensorFlow 1."""
+    """Skip a test for TensorFlow 1."""
     said = reason if isinstance(reason, str) else "Test only runs in TensorFlow 1."
     return _with_or_without(_on_methods(unittest.skip(said)), func or reason)
 
 
 def run_v2_only(func: Any = None, reason: Any = None) -> Any:
-    """Run a test of TensorFlow 2 as it is."""
+    """Run a test for TensorFlow 2 unchanged."""
     return _with_or_without(_as_it_is, func)
 
 
 @_on_methods
 def run_gpu_only(method: Any) -> Any:
-    """Skip a test where there is no GPU."""
+    """Skip a test without a GPU."""
 
     @functools.wraps(method)
     def decorated(self: TestCase, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +112,7 @@ run_cuda_only = run_gpu_or_tpu = run_gpu_only
 
 
 def also_run_as_tf_function(method: Any) -> Any:
-    """Run a test in eager code. In a function its assertions would have no values to look at."""
+    """Run a test in eager code only, as its assertions would have no values in a function."""
     return method
 
 
@@ -121,22 +121,21 @@ def _as_it_is(given: Any = None) -> Any:
 
 
 def _for_a_reason(description: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return a test as it is, or the decorator that was called for its reason."""
     return _with_or_without(_as_it_is, description)
 
 
-# What chooses a part of TensorFlow's runtime.
+# Selections in TensorFlow's runtime, without effect.
 disable_xla = no_xla_auto_jit = xla_allow_fallback = disable_tfrt = disable_mlir_bridge = disable_asan = disable_tsan = (
     _for_a_reason
 )
 disable_eager_op_as_function = enable_control_flow_v2 = with_control_flow_v2 = enable_output_all_intermediates = _for_a_reason
 run_without_tensor_float_32 = run_all_without_tensor_float_32 = run_in_async_and_sync_mode = _for_a_reason
 with_forward_compatibility_horizons = _for_a_reason
-# What counts the objects of a test: they are not counted.
+# Checks for leaked objects, which are not made.
 assert_no_new_tensors = assert_no_garbage_created = assert_no_new_pyobjects_executing_eagerly = _for_a_reason
 
 
-matmul_without_tf32 = matmul  # TensorFloat-32 is off, unless a program asks for it
+matmul_without_tf32 = matmul  # TensorFloat-32 is off by default
 
 
 def disable_control_flow_v2(unused_msg: str) -> Decorator:
@@ -145,7 +144,7 @@ def disable_control_flow_v2(unused_msg: str) -> Decorator:
 
 
 def is_xla_enabled() -> bool:
-    """Return whether TensorFlow was built for XLA: no, so that tests keep to what they want of it on a CPU."""
+    """Return False: TensorFlow's tests then expect the behaviour of a build without XLA."""
     return False
 
 
@@ -168,7 +167,7 @@ def build_as_function_and_v1_graph(method: Any) -> Any:
 
 
 def device(use_gpu: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Open a context without effect: values stay on JAX's default device."""
+    """Open a context without effect, as values stay on JAX's default device."""
     return contextlib.nullcontext()
 
 
@@ -176,13 +175,13 @@ use_gpu = force_gpu = force_cpu = device
 
 
 def deterministic_ops() -> contextlib.AbstractContextManager[None]:
-    """Open a context without effect: ops are deterministic."""
+    """Open a context without effect, as ops are deterministic."""
     return contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def run_functions_eagerly(run_eagerly: bool) -> Iterator[None]:
-    """Open a context in which functions run as eager code, or not."""
+    """Open a context that sets whether functions run as eager code."""
     before = as_python.everywhere
     as_python.run_functions_eagerly(run_eagerly)
     try:
@@ -193,7 +192,7 @@ def run_functions_eagerly(run_eagerly: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def skip_if_error(case: unittest.TestCase, error_type: Any, messages: Any = None) -> Iterator[None]:
-    """Skip the test that raises an error of this type, whose message holds one of the `messages`, if there are any."""
+    """Skip the test if the context raises this error, with one of the `messages` in its text if given."""
     try:
         yield
     except error_type as error:
@@ -204,7 +203,7 @@ def skip_if_error(case: unittest.TestCase, error_type: Any, messages: Any = None
 
 
 class AbstractGradientTape:
-    """Context manager of a tape, or of what has a tape's methods and takes the gradients of a graph."""
+    """A context manager with a tape's methods, for a tape or for the gradients of a graph."""
 
     def __init__(self, use_tape: bool, persistent: bool = False) -> None:
         self._tape = GradientTape(persistent=persistent) if use_tape else _GraphGradients()
@@ -224,7 +223,7 @@ class _GraphGradients:
         pass
 
     def watch(self, tensor: Any) -> None:
-        """Do nothing: a graph keeps all ops."""
+        """Do nothing, as a graph keeps all ops."""
 
     def gradient(self, target: Any, sources: Any) -> Any:
         """Return the gradients of a target with respect to a tensor or a list of them."""
@@ -233,12 +232,12 @@ class _GraphGradients:
 
 
 def NHWCToNCHW(input_tensor: Any) -> Any:
-    """Return a batch of images, or their shape, with the channels before the other axes."""
+    """Move the channels of a batch of images, or of its shape, before the spatial axes."""
     return _moved(input_tensor, lambda rank: [0, rank - 1, *range(1, rank - 1)])
 
 
 def NCHWToNHWC(input_tensor: Any) -> Any:
-    """Return a batch of images, or their shape, with the channels behind the other axes."""
+    """Move the channels of a batch of images, or of its shape, behind the spatial axes."""
     return _moved(input_tensor, lambda rank: [0, *range(2, rank), 1])
 
 

@@ -1,4 +1,4 @@
-"""Decorators of tests, and what waits for devices. Nothing here needs absl."""
+"""Decorators of tests, and a function that waits for devices; without absl."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtape._src.core.engine import engine
 
 
 def disable_with_predicate(pred: Callable[[], Any], skip_message: str) -> Callable[[Any], Any]:
-    """Return a decorator that skips a test method, with this message, where `pred()` holds when the test runs.
+    """Return a decorator that skips a test method with this message, if `pred()` holds when the test runs.
 
     >>> class SquareTest(tf.test.TestCase):
     ...     @tf.test.disable_with_predicate(lambda: True, "it needs a TPU")
@@ -37,7 +37,7 @@ def disable_with_predicate(pred: Callable[[], Any], skip_message: str) -> Callab
 
 
 def with_eager_op_as_function(cls: Any = None, only_as_function: bool = False) -> Any:
-    """Return a test class as it is: eager ops are part of compiled programs in any case.
+    """Return a test class unchanged, as eager ops are always part of compiled programs.
 
     >>> @tf.test.with_eager_op_as_function
     ... class SquareTest(tf.test.TestCase):
@@ -51,7 +51,7 @@ def with_eager_op_as_function(cls: Any = None, only_as_function: bool = False) -
 
 @public
 def sync_devices() -> None:
-    """Run all ops that are pending, and wait for the devices.
+    """Run all pending ops, and wait for the devices.
 
     >>> y = tf.square(tf.ones([100, 100]))  # recorded, and not run yet
     >>> tf.test.experimental.sync_devices()

@@ -25,28 +25,28 @@ from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
 from gradtape._src.v1.graphs.session import Session, SparseTensorValue
 
-SEED = 87654321  # with which each test of TensorFlow begins
+SEED = 87654321  # TensorFlow's seed for tests
 main = absltest.main
 
 
 class EagerSession:
-    """The stand-in for a session in eager code: `run` evaluates tensors."""
+    """A stand-in for sessions in eager code; `run` evaluates tensors."""
 
     def __init__(self, case: TestCase) -> None:
         self._case = case
 
     def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return the values of `fetches`; there is nothing to feed."""
+        """Return the values of `fetches`; there are no feeds."""
         if feed_dict:
             raise RuntimeError("Eager code has no placeholders to feed: call the function with its arguments.")
         return self._case.evaluate(fetches)
 
 
 class TestCase(Assertions):
-    """Base class of tests, on absl's and unittest's: `evaluate`, sessions, and assertions over tensors and arrays.
+    """Base class of tests, derived from absl's and unittest's: `evaluate`, sessions, and assertions about tensors and arrays.
 
-    Each test starts with TensorFlow's seeds, so that random numbers are those of the same test on TensorFlow. It has a default
-    graph of its own.
+    Each test starts with TensorFlow's seeds, so that its random numbers are the same as in TensorFlow. It has its own default
+    graph.
 
     >>> class SquareTest(tf.test.TestCase):
     ...     def test_square(self):
@@ -79,7 +79,7 @@ class TestCase(Assertions):
             self._session = None
 
     def get_temp_dir(self) -> str:
-        """Return a directory of this test's own, which is removed when the test ends."""
+        """Return a temporary directory for this test, removed at its end."""
         if self._directory is None:
             self._directory = tempfile.mkdtemp()
             self.addCleanup(self._remove_directory)
@@ -91,7 +91,7 @@ class TestCase(Assertions):
             self._directory = None
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of a nest of tensors and variables as NumPy arrays, in eager code or by the session that is open."""
+        """Return the values of a nest of tensors and variables as NumPy arrays, in eager code or by the open session."""
         if executing_eagerly():
             return nest.map_structure(_value, tensors)
         session = get_default_session() or (self._session and self._session[0])
@@ -101,14 +101,14 @@ class TestCase(Assertions):
         return session.run(tensors)
 
     def evaluate_if_both_tensors(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """Return the values of two tensors; anything else as it is."""
+        """Return the values of two tensors, or else both arguments unchanged."""
         return (self.evaluate(a), self.evaluate(b)) if isinstance(a, Tensor) and isinstance(b, Tensor) else (a, b)
 
     @contextlib.contextmanager
     def session(self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False) -> Iterator[Any]:
-        """Open a new session on `graph`, the default one by default; in eager code a stand-in whose `run` evaluates tensors.
+        """Open a new session on `graph` (by default the default graph); in eager code a stand-in that evaluates tensors.
 
-        The devices are those of JAX: `use_gpu` and `force_gpu` are accepted without effect.
+        `use_gpu` and `force_gpu` have no effect: the devices are JAX's.
         """
         if executing_eagerly():
             yield EagerSession(self)
@@ -121,7 +121,7 @@ class TestCase(Assertions):
     def cached_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Any]:
-        """Open a session like `session`, one for the whole test; ValueError if it is asked for with another graph or config."""
+        """Open a session like `session` that lasts for the whole test; ValueError if a later call has another graph or config."""
         if executing_eagerly():
             yield EagerSession(self)
             return
@@ -131,8 +131,8 @@ class TestCase(Assertions):
     def test_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> AbstractContextManager[Any]:
-        """Open a session like `cached_session` without a graph, like `session` with one: the older name of both."""
-        if self.id().endswith(".test_session"):  # a loader of tests takes it for one
+        """Open a session like `cached_session`, or with a graph like `session`; the older name of both."""
+        if self.id().endswith(".test_session"):  # test loaders take it for a test
             self.skipTest("Not a test.")
         if executing_eagerly() or graph is not None:
             return self.session(graph, config, use_gpu, force_gpu)
@@ -156,9 +156,9 @@ class TestCase(Assertions):
 
     @contextlib.contextmanager
     def captureWritesToStream(self, stream: Any) -> Iterator[Written]:
-        """Open a context that collects what is written to a stream with a file descriptor, such as `sys.stderr`.
+        """Open a context that captures the output to a stream with a file descriptor, such as `sys.stderr`.
 
-        It gives an object whose `contents()` is the text so far, with that of C code.
+        The result has `contents()`, the text so far, including that of C code.
         """
         number = stream.fileno()
         with tempfile.TemporaryFile() as file:
@@ -179,7 +179,7 @@ class TestCase(Assertions):
 
 
 class Written:
-    """The text that was written to a stream."""
+    """The text written to a stream."""
 
     def __init__(self, stream: Any, file: Any) -> None:
         self._stream, self._file, self._text = stream, file, ""
@@ -223,7 +223,7 @@ class CheckedThread:
 
 
 def _value(tensor: Any) -> Any:
-    """Return the value of what `evaluate` is given."""
+    """Return the value of an argument of `evaluate`."""
     if tensor is None:
         return None
     if callable(tensor) and not isinstance(tensor, (Tensor, Stored)):
