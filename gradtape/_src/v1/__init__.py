@@ -1,4 +1,4 @@
-"""TensorFlow 1: graphs and sessions, and the parts that only they need. Floors below reach it through `core/base/hooks` alone."""
+"""TensorFlow 1: graphs, sessions, and code that only these need. Lower floors call it only through `core/base/hooks`."""
 
 from gradtape._src.core.base import hooks
 from gradtape._src.v1.graphs import deferred, gradient_check, gradients, graph, interpreter, kinds, names, retrace

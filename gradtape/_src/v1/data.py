@@ -4,6 +4,6 @@ from gradtape._src.v1.session_iterators import SessionIterator, from_structure
 
 
 class Iterator(SessionIterator):
-    """An iterator over a dataset in a graph; `Iterator.from_structure(types, shapes)` makes one for datasets to come."""
+    """An iterator over a dataset in a graph; `Iterator.from_structure(types, shapes)` creates one for datasets set later."""
 
     from_structure = staticmethod(from_structure)

@@ -1,4 +1,4 @@
-"""TensorFlow 1's initializers, which keep the dtype that they were made with."""
+"""TensorFlow 1's initializers, with a default dtype set at construction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradtape._src.v1.ops.arrays import constant
 
 
 class Initial:
-    """Called with a shape, and perhaps a dtype, gives a tensor."""
+    """Base of initializers: called with a shape and an optional dtype, they return a tensor."""
 
     @public
     def __init__(self, dtype: Any = dtypes.float32) -> None:
@@ -32,12 +32,12 @@ class Initial:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that it was made with."""
+        """Return the constructor's arguments."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")} | {"dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Return the initializer that is made with these arguments."""
+        """Return an initializer constructed from these arguments."""
         return cls(**config)
 
 
@@ -48,21 +48,21 @@ def _floating(dtype: Any) -> Any:
 
 
 class Zeros(Initial):
-    """Gives zeros."""
+    """Initializes to zeros."""
 
     def _make(self, shape: Any, dtype: Any) -> Any:
         return zeros(shape, dtype)
 
 
 class Ones(Initial):
-    """Gives ones."""
+    """Initializes to ones."""
 
     def _make(self, shape: Any, dtype: Any) -> Any:
         return ones(shape, dtype)
 
 
 class Constant(Initial):
-    """Gives `value`: a number that fills the shape, or values that fit it; in a graph the last one fills what is left."""
+    """Initializes to `value`: a scalar, or values of that shape; in a graph the last value is repeated as needed."""
 
     @public
     def __init__(self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> None:
@@ -79,7 +79,7 @@ class Constant(Initial):
 
 
 class RandomUniform(Initial):
-    """Gives numbers uniform in [minval, maxval)."""
+    """Draws numbers uniform in [minval, maxval)."""
 
     @public
     def __init__(self, minval: Any = 0.0, maxval: Any = None, seed: Any = None, dtype: Any = dtypes.float32) -> None:
@@ -91,7 +91,7 @@ class RandomUniform(Initial):
 
 
 class RandomNormal(Initial):
-    """Gives normally distributed numbers."""
+    """Draws normally distributed numbers."""
 
     @public
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
@@ -103,14 +103,14 @@ class RandomNormal(Initial):
 
 
 class TruncatedNormal(RandomNormal):
-    """Gives normally distributed numbers, none further than two standard deviations from the mean."""
+    """Draws normally distributed numbers, redrawn beyond two standard deviations from the mean."""
 
     def _make(self, shape: Any, dtype: Any) -> Any:
         return random.truncated_normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
 class VarianceScaling(Initial):
-    """Gives numbers of variance scale / n, where n depends on the shape and `mode`: "fan_in", "fan_out" or "fan_avg"."""
+    """Draws numbers of variance scale / n, where n depends on the shape and `mode`: "fan_in", "fan_out" or "fan_avg"."""
 
     @public
     def __init__(
@@ -147,19 +147,19 @@ class VarianceScaling(Initial):
 
 
 class GlorotUniform(VarianceScaling):
-    """Gives uniform numbers of variance 2 / (inputs + outputs): Glorot and Bengio (2010)."""
+    """Draws uniform numbers of variance 2 / (inputs + outputs): Glorot and Bengio (2010)."""
 
     @public
     def __init__(self, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that it was made with."""
+        """Return the constructor's arguments."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
 class GlorotNormal(VarianceScaling):
-    """Gives normally distributed numbers of variance 2 / (inputs + outputs), truncated."""
+    """Draws truncated normal numbers of variance 2 / (inputs + outputs)."""
 
     @public
     def __init__(self, seed: Any = None, dtype: Any = dtypes.float32) -> None:
@@ -169,7 +169,7 @@ class GlorotNormal(VarianceScaling):
 
 
 class Orthogonal(Initial):
-    """Gives an orthogonal matrix times `gain`."""
+    """Draws an orthogonal matrix, multiplied by `gain`."""
 
     @public
     def __init__(self, gain: float = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
@@ -181,7 +181,7 @@ class Orthogonal(Initial):
 
 
 class Identity(Initial):
-    """Gives the identity matrix times `gain`, for shapes of rank 2."""
+    """Initializes matrices to the identity, multiplied by `gain`."""
 
     @public
     def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
@@ -196,7 +196,7 @@ class Identity(Initial):
 
 
 class UniformUnitScaling(Initial):
-    """Gives uniform numbers in ±factor·√(3 / inputs), which keep the inputs' variance: Sussillo and Abbott (2014)."""
+    """Draws uniform numbers in ±factor·√(3 / inputs), which preserve the inputs' variance: Sussillo and Abbott (2014)."""
 
     @public
     def __init__(self, factor: float = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
@@ -209,20 +209,20 @@ class UniformUnitScaling(Initial):
 
 
 def he_normal(seed: Any = None) -> VarianceScaling:
-    """Return an initializer of normally distributed numbers of variance 2 / inputs, truncated."""
+    """Return an initializer of truncated normal numbers with variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: Any = None) -> VarianceScaling:
-    """Return an initializer of uniform numbers of variance 2 / inputs."""
+    """Return an initializer of uniform numbers with variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: Any = None) -> VarianceScaling:
-    """Return an initializer of normally distributed numbers of variance 1 / inputs, truncated."""
+    """Return an initializer of truncated normal numbers with variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: Any = None) -> VarianceScaling:
-    """Return an initializer of uniform numbers of variance 1 / inputs."""
+    """Return an initializer of uniform numbers with variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)

@@ -1,4 +1,4 @@
-"""The names under which TensorFlow 1 has its initializers in `tf.initializers`."""
+"""TensorFlow 1's names of initializers in `tf.initializers`."""
 
 from gradtape._src.v1 import initial
 from gradtape._src.v1.graphs import collections

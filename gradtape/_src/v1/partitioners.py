@@ -1,4 +1,4 @@
-"""Partitioners, by which TensorFlow 1 cut large variables. `get_variable` takes one and makes one variable."""
+"""Partitioners, by which TensorFlow 1 splits large variables. `get_variable` accepts one, but creates a single variable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Partitioner = Callable[..., list[int]]
 
 
 def _along(axis: int, parts: Callable[[list[int], Any], int]) -> Partitioner:
-    """Return a function of shape and dtype that gives the number of parts of each axis: 1, but along `axis`."""
+    """Return a partitioner (shape, dtype) → number of parts per axis, which splits only `axis`."""
 
     def partitioner(shape: Any, dtype: Any) -> list[int]:
         extents = TensorShape(shape).as_list()
@@ -31,7 +31,7 @@ def _size(dtype: Any, of_a_string: int) -> int:
 
 @public
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Return a partitioner that gives `num_shards` parts along `axis`, or as many as the axis has entries."""
+    """Return a partitioner with `num_shards` parts along `axis`, or one per entry if there are fewer."""
     return _along(axis, lambda shape, dtype: min(num_shards, shape[axis]))
 
 
@@ -39,7 +39,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
 def variable_axis_size_partitioner(
     max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
-    """Return a partitioner that gives parts along `axis` of at most `max_shard_bytes` each, at most `max_shards` of them."""
+    """Return a partitioner with parts of at most `max_shard_bytes` along `axis`, and at most `max_shards` parts."""
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
             f"Both max_shard_bytes and bytes_per_string_element should be positive. Currently they are {max_shard_bytes} and "
@@ -60,7 +60,7 @@ def variable_axis_size_partitioner(
 def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
-    """Return a partitioner that gives at most `max_partitions` parts along `axis`, of at least `min_slice_size` bytes."""
+    """Return a partitioner with at most `max_partitions` parts along `axis`, of at least `min_slice_size` bytes each."""
 
     def parts(shape: list[int], dtype: Any) -> int:
         count = math.ceil(math.prod(shape) * _size(dtype, bytes_per_string_element) / min_slice_size)

@@ -1,4 +1,4 @@
-"""`compat.v1.profiler`: the FLOPs and parameters of a graph, counted as TensorFlow's profiler counts them."""
+"""`compat.v1.profiler`: the FLOPs and parameters of a graph by TensorFlow's conventions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gradtape._src.v1.graphs.graph import Graph, get_default_graph
 from gradtape._src.v1.graphs.kinds import GRADIENT
 
 ROOT = "_TFProfRoot"
-PARAMETERS = "_trainable_variables"  # the type under which a trainable variable is counted
+PARAMETERS = "_trainable_variables"  # the type of trainable variables in counts
 MEASURED = "accelerator_micros bytes cpu_micros micros occurrence output_bytes peak_bytes residual_bytes".split()
 
 
 @dataclass
 class GraphNodeProto:
-    """The cost of one name; with `total_` that of its children, too."""
+    """The costs of a name; those starting with `total_` include its children."""
 
     name: str
     float_ops: int = 0
@@ -34,11 +34,11 @@ class GraphNodeProto:
 
 
 class MultiGraphNodeProto(GraphNodeProto):
-    """The cost of the ops of one type."""
+    """The costs of all ops of a type."""
 
 
 class ProfileOptionBuilder:
-    """Options of `profile`: the class methods give common ones, an object changes some of them and `build`s a dict."""
+    """Options of `profile`: class methods return common ones; an instance modifies options, and `build`s a dict."""
 
     @public
     def __init__(self, options: dict[str, Any] | None = None) -> None:
@@ -57,7 +57,7 @@ class ProfileOptionBuilder:
     @staticmethod
     @public
     def time_and_memory(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Raise NotImplementedError: a graph runs as one program, whose ops are not timed one by one."""
+        """Raise NotImplementedError, as a graph runs as one program, without times of single ops."""
         raise _unmeasured("time_and_memory()")
 
     def build(self) -> dict[str, Any]:
@@ -65,19 +65,19 @@ class ProfileOptionBuilder:
         return dict(self._options)
 
     def with_max_depth(self, max_depth: int) -> ProfileOptionBuilder:
-        """Show so many levels of names."""
+        """Show this number of name levels."""
         return self._with(max_depth=max_depth)
 
     def with_min_parameters(self, min_params: int) -> ProfileOptionBuilder:
-        """Show what has at least so many parameters."""
+        """Show only entries with at least this number of parameters."""
         return self._with(min_params=min_params)
 
     def with_min_float_operations(self, min_float_ops: int) -> ProfileOptionBuilder:
-        """Show what does at least so many operations."""
+        """Show only entries with at least this number of operations."""
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes: Sequence[str]) -> ProfileOptionBuilder:
-        """Count operations whose type fits one of these expressions."""
+        """Count operations whose type matches one of these regular expressions."""
         return self._with(account_type_regexes=list(account_type_regexes))
 
     def with_node_names(
@@ -87,7 +87,7 @@ class ProfileOptionBuilder:
         hide_name_regexes: Sequence[str] | None = None,
         trim_name_regexes: Sequence[str] | None = None,
     ) -> ProfileOptionBuilder:
-        """Show names that fit one of `show_name_regexes`, and none of `hide_name_regexes`; count what is shown only."""
+        """Show names matching one of `show_name_regexes` and none of `hide_name_regexes`; count only those shown."""
         given = {
             "start_name_regexes": start_name_regexes,
             "show_name_regexes": show_name_regexes,
@@ -97,7 +97,7 @@ class ProfileOptionBuilder:
         return self._with(**{name: list(value) for name, value in given.items() if value is not None})
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:
-        """Return whether totals are of the shown ops only."""
+        """Set whether totals count only the shown ops."""
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> ProfileOptionBuilder:
@@ -105,7 +105,7 @@ class ProfileOptionBuilder:
         return self._with(output="none")
 
     def with_stdout_output(self) -> ProfileOptionBuilder:
-        """Write the report to the standard output."""
+        """Write the report to standard output."""
         return self._with(output="stdout")
 
     def with_file_output(self, outfile: str) -> ProfileOptionBuilder:
@@ -121,7 +121,7 @@ class ProfileOptionBuilder:
         return self._with(select=list(attributes))
 
     def with_step(self, step: int) -> ProfileOptionBuilder:
-        """Accept the step without effect: counts are the same in each step."""
+        """Accept the step without effect, as counts are the same in each step."""
         return self._with(step=step)
 
     def _with(self, **changes: Any) -> ProfileOptionBuilder:
@@ -158,11 +158,11 @@ def profile(
 ) -> Any:
     """Count the FLOPs or parameters of a graph, by TensorFlow's convention; print a report, return it as a tree.
 
-    `graph` is a `tf.Graph` (the default one) or that of a concrete function. `cmd`: "op" sums by op type, "scope" and "graph" by
-    name. `options` are those of a `ProfileOptionBuilder`; `options["output"] = "none"` prints nothing. Ops whose shapes are not
-    known when the graph is built count nothing, as in TensorFlow. `tf.profiler.profile` counts the ops that really run.
+    `graph` is a `tf.Graph` (default: the default graph) or that of a concrete function. `cmd` "op" sums by op type, "scope" and
+    "graph" by name. `options` are those of a `ProfileOptionBuilder`; `options["output"] = "none"` prints nothing. Ops with shapes
+    unknown at graph construction count as 0, as in TensorFlow. `tf.profiler.profile` counts the ops that really run.
 
-    InvalidArgumentError for another `cmd`; NotImplementedError for "code", and for times and bytes.
+    InvalidArgumentError for any other `cmd`; NotImplementedError for "code", and for times and bytes.
 
     >>> product = tf.function(lambda x: x @ x).get_concrete_function(tf.TensorSpec([4, 4]))
     >>> options = tf.compat.v1.profiler.ProfileOptionBuilder.float_operation() | {"output": "none"}
@@ -188,7 +188,7 @@ def profile(
 
 @dataclass
 class Counted:
-    """One operation, or variable, and its costs."""
+    """An operation or variable with its costs."""
 
     name: str
     type: str
@@ -210,7 +210,7 @@ def _operations(graph: Any) -> list[Counted]:
 
 def _parameters(graph: Any) -> list[Counted]:
     if isinstance(graph, FuncGraph):
-        return []  # its variables are not in a collection of the graph's, and TensorFlow counts none
+        return []  # a function's variables are in no collection, and TensorFlow counts none
     variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
     return [Counted(v.name.removesuffix(":0"), PARAMETERS, 0, v.shape.num_elements() or 0) for v in variables]
 
@@ -228,7 +228,7 @@ def _accounted(row: Counted, options: dict[str, Any]) -> bool:
 
 
 def _sorting(options: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return the sort key of nodes: names, or the largest total first."""
+    """Return the sort key of nodes: by name, or the largest total first."""
     by = {"float_ops": "total_float_ops", "params": "total_parameters"}.get(options.get("order_by", "name"))
     return (lambda node: node.name) if by is None else (lambda node: (-getattr(node, by), node.name))
 
@@ -238,7 +238,7 @@ def _shown(node: GraphNodeProto, options: dict[str, Any]) -> bool:
 
 
 def _by_type(rows: Sequence[Counted], options: dict[str, Any]) -> MultiGraphNodeProto:
-    """Return a chain: below the root the type that costs most, below that the next, each with what is left as its total."""
+    """Return a chain of types, the most expensive first; the total of each includes those below it."""
     float_ops, parameters = Counter[str](), Counter[str]()
     for row in rows:
         float_ops[row.type] += row.float_ops
@@ -256,7 +256,7 @@ def _by_type(rows: Sequence[Counted], options: dict[str, Any]) -> MultiGraphNode
 
 
 def _by_name(rows: Sequence[Counted], options: dict[str, Any]) -> GraphNodeProto:
-    """Return a tree of names, whose levels are parted by slashes."""
+    """Return a tree of names, with levels separated by slashes."""
     root = GraphNodeProto(ROOT)
     nodes = {"": root}
     for row in rows:

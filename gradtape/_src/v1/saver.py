@@ -1,4 +1,4 @@
-"""`Saver`: variables saved and restored by their names, as TensorFlow 1 had it."""
+"""`Saver`: TensorFlow 1's checkpoints, with variables by name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gradtape._src.v1.graphs.graph import in_graph
 
 
 class Saver:
-    """Saves the values that variables have in a session, under their names, and gives them back.
+    """Saves the values of variables in a session under their names, and restores them.
 
-    `var_list` is a list of variables, or a dict of them by the names to save them under; by default all of the graph. The last
-    `max_to_keep` checkpoints are kept (0 or None: all), and one of each `keep_checkpoint_every_n_hours`.
+    `var_list` is a list of variables, or a dict from saved names to variables; by default all of the graph. The last
+    `max_to_keep` checkpoints are kept (0 or None: all), and one per `keep_checkpoint_every_n_hours`.
 
     >>> with tf.Graph().as_default(), tf.compat.v1.Session() as session:
     ...     w = tf.compat.v1.get_variable("w", initializer=[1.0, 2.0])
@@ -72,7 +72,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Choose the variables to save; the constructor calls it, unless `defer_build`."""
+        """Select the variables to save; called by the constructor unless `defer_build` is set."""
         self._variables = _named(global_variables() if self._given is None else self._given)
         if not self._variables and not self._empty:
             raise ValueError("No variables to save")
@@ -84,15 +84,15 @@ class Saver:
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The paths of the checkpoints that are kept, the oldest first."""
+        """The paths of the kept checkpoints, oldest first."""
         return [path for path, _ in self._saved]
 
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
-        """Take these for the checkpoints that were saved before."""
+        """Set the list of earlier checkpoints."""
         self._saved = [(path, None) for path in last_checkpoints]
 
     def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
-        """Take those of these that are there for the checkpoints that were saved before, so that they count as such."""
+        """Set the list of earlier checkpoints to those of these that exist."""
         files = {path: sources.file_of(os.fspath(path)) for path in checkpoint_paths}
         self._saved = [(path, os.path.getmtime(file)) for path, file in files.items() if os.path.isfile(file)]
 
@@ -109,10 +109,10 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str:
-        """Write the values that the variables have in `sess` (None in eager code) and return the path.
+        """Write the values of the variables in `sess` (None in eager code), and return the path.
 
-        That is `save_path`, with `-<global_step>` at its end if that is given: a number, tensor or variable. The folder notes it
-        as its latest. FailedPreconditionError if a variable has no value.
+        The path is `save_path`, with `-<global_step>` appended if that is given: a number, tensor or variable. The folder records
+        it as the latest. FailedPreconditionError if a variable is uninitialized.
         """
         prefix = os.fspath(save_path)
         if global_step is not None:
@@ -124,7 +124,7 @@ class Saver:
         return prefix
 
     def _note(self, prefix: str, filename: str) -> None:
-        """Note a checkpoint, and delete those that are too many now."""
+        """Note a checkpoint, and delete surplus ones."""
         self._saved = [entry for entry in self._saved if entry[0] != prefix] + [(prefix, time.time())]
         over = [] if self._max_to_keep is None else self._saved[: -self._max_to_keep]
         self._saved = self._saved[len(over) :]
@@ -137,10 +137,10 @@ class Saver:
 
     @public
     def restore(self, sess: Any, save_path: Any) -> None:
-        """Give the variables the values of a checkpoint in `sess` (None in eager code); they need not be initialized.
+        """Assign a checkpoint's values to the variables in `sess` (None in eager code), which need not be initialized.
 
-        NotFoundError if it has none under a variable's name, InvalidArgumentError if a shape or dtype does not fit: then no
-        variable has changed. ValueError if there is no such checkpoint.
+        NotFoundError if it lacks a variable's name, InvalidArgumentError if a shape or dtype differs: then no variable has
+        changed. ValueError if the checkpoint does not exist.
         """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -189,7 +189,7 @@ def _named(variables: Any) -> dict[str, Variable]:
 
 
 def _key(name: str, reader: storage.CheckpointSource) -> str:
-    """Return the key of a variable; a checkpoint of objects also says what its variables were called."""
+    """Return a variable's key; an object-based checkpoint also has the names of its variables."""
     if name not in reader.entries:
         for node in reader.nodes:
             if node.name == name and node.key is not None:
@@ -206,16 +206,16 @@ def _plain(step: Any, session: Any) -> Any:
 
 @public
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
-    """Return whether there is a checkpoint of that path."""
+    """Return whether a checkpoint of that path exists."""
     return sources.is_there(os.fspath(checkpoint_prefix))
 
 
 @public
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
-    """Let variables of the graph begin with values of a checkpoint.
+    """Initialize variables of the graph from a checkpoint.
 
-    `assignment_map` says which, by the checkpoint's names: a variable, a variable's name, or for a name that ends in "/" the
-    scope whose variables are meant. Their initializers give those values from here on.
+    `assignment_map` maps names in the checkpoint to variables or their names. A name that ends in "/" stands for a scope, and is
+    mapped to a scope. The variables' initializers assign these values from now on.
     """
     reader, named = load_checkpoint(ckpt_dir_or_file), {v.name.removesuffix(":0"): v for v in global_variables()}
     for source, target in assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map:

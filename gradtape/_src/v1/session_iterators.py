@@ -1,4 +1,4 @@
-"""Iterators of TensorFlow 1: in a graph `get_next()` gives tensors, which have the next element's values in each run."""
+"""TensorFlow 1's iterators: in a graph `get_next()` returns tensors with the values of the next element in each run."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.operation import Operation
 
-SAMPLES = (2, 3)  # the extents that stand for unknown ones when a dataset of tensors without values is tried
+SAMPLES = (2, 3)  # extents used in place of unknown ones when a dataset is sampled
 
 
 @contextlib.contextmanager
 def _at_once() -> Iterator[None]:
-    """Open a context in which ops run, though a graph is being built or run; random ones draw from the graph's seed."""
+    """Open a context in which ops run at once, even while a graph is built or run; random ops use the graph's seed."""
     with tracing.outside(), seeds.drawn_from(get_default_graph().seeds):
         yield
 
 
 class LateDataset:
-    """A dataset that depends on tensors of a graph: it is made when an iterator's initializer runs.
+    """A dataset that depends on tensors of a graph, created when an iterator's initializer runs.
 
-    Calls of a Dataset's methods are noted, and made then. The structure of elements is found on samples of those tensors.
+    Calls of Dataset methods are deferred until then. The structure of elements is found on sample values of these tensors.
     """
 
     def __init__(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -49,14 +49,14 @@ class LateDataset:
         return lambda *args, **kwargs: LateDataset(method, (self, *args), kwargs)
 
     def waiting(self) -> list[Tensor]:
-        """Return the tensors that have to be known."""
+        """Return the tensors on which it depends."""
         found = []
         for item in nest.flatten(self._call):
             found += item.waiting() if isinstance(item, LateDataset) else [item] if _waits(item) else []
         return found
 
     def made(self, value_of: Callable[[Tensor], Any]) -> Dataset:
-        """Return the dataset, given the values of the tensors."""
+        """Return the dataset for the values of these tensors."""
 
         def known(item: Any) -> Any:
             return item.made(value_of) if isinstance(item, LateDataset) else value_of(item) if _waits(item) else item
@@ -68,23 +68,23 @@ class LateDataset:
 
     @property
     def structure(self) -> ElementStructure:
-        """The structure of an element, and the specs in it."""
+        """The structure of an element, with specs."""
         first, second = [self.made(functools.partial(_sample, extent=extent)).structure for extent in SAMPLES]
         return merged(first, second)
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of an element."""
+        """A nest of specs of an element."""
         return self.structure.element_spec
 
     @public
     def make_initializable_iterator(self, shared_name: str | None = None) -> SessionIterator:
-        """Return an iterator that begins when its `initializer` runs."""
+        """Return an iterator that starts when its `initializer` runs."""
         return make_initializable_iterator(self)
 
     @public
     def make_one_shot_iterator(self) -> SessionIterator:
-        """Return an iterator that begins by itself, once in each session."""
+        """Return an iterator that starts automatically, once in each session."""
         return make_one_shot_iterator(self)
 
 
@@ -94,14 +94,14 @@ def _waits(item: Any) -> bool:
 
 
 def _sample(tensor: Tensor, extent: int) -> np.ndarray:
-    """Return an array such as a tensor could have: of ones, as numbers of elements are mostly given so."""
+    """Return a sample value for a tensor: ones, since most such tensors are counts."""
     shape = stated_shape(tensor.node)
     extents = [] if shape.rank is None else [extent if e is None else e for e in shape.as_list()]
     return np.ones(extents, tensor.node.aval.dtype)
 
 
 def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function that makes datasets; in a graph it is deferred where it depends on the graph's tensors."""
+    """Call a function that creates datasets; in a graph, defer it if it depends on the graph's tensors."""
     if in_graph() is None:
         return method(*args, **kwargs)
     if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
@@ -111,10 +111,10 @@ def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
 
 
 class SessionIterator:
-    """An iterator over a dataset in a graph: each session has a pass of its own.
+    """An iterator over a dataset in a graph; each session iterates by itself.
 
-    `get_next()` gives tensors; a run that needs them takes the next element. OutOfRangeError at the end, FailedPreconditionError
-    before `initializer` has run.
+    `get_next()` returns tensors; a run that needs them takes the next element. OutOfRangeError at the end,
+    FailedPreconditionError before `initializer` has run.
     """
 
     def __init__(self, structure: ElementStructure, dataset: Any = None, begins: bool = False) -> None:
@@ -124,28 +124,28 @@ class SessionIterator:
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of an element."""
+        """A nest of specs of an element."""
         return self._structure.element_spec
 
     @property
     def output_types(self) -> Any:
-        """The dtypes of an element, nested as it is."""
+        """The dtypes of an element, in its structure."""
         return nest.map_structure(lambda spec: spec.dtype, self.element_spec)
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of an element, nested as it is."""
+        """The shapes of an element, in its structure."""
         return nest.map_structure(lambda spec: spec.shape, self.element_spec)
 
     @property
     def output_classes(self) -> Any:
-        """The classes of an element's parts: tensors."""
+        """The classes of an element's components: Tensor."""
         return nest.map_structure(lambda spec: Tensor, self.element_spec)
 
     @property
     @public
     def initializer(self) -> Operation:
-        """The operation that begins a pass from the beginning."""
+        """The operation that restarts the iteration."""
         if self._dataset is None or self._begins:
             raise ValueError("The iterator does not have an initializer: it begins by itself, or by make_initializer(dataset).")
         if self._initializer is None:
@@ -154,7 +154,7 @@ class SessionIterator:
 
     @public
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
-        """Return an operation that begins a pass over `dataset`. TypeError if its elements have another structure."""
+        """Return an operation that starts an iteration over `dataset`; TypeError if its elements have another structure."""
         merged(self._structure, _structure(dataset))
         graph = get_default_graph()
         operation = graph.group(dataset.waiting() if isinstance(dataset, LateDataset) else (), name or "MakeIterator")
@@ -171,7 +171,7 @@ class SessionIterator:
 
     @public
     def get_next(self, name: str | None = None) -> Any:
-        """Return the next element as tensors: a run that needs one of them takes it."""
+        """Return the next element as tensors; a run that needs any of them takes the element."""
         graph = get_default_graph()
         specs = self._structure.specs
         tensors = [
@@ -202,7 +202,7 @@ class SessionIterator:
 
 
 class _Next:
-    """One `get_next()`: the tensors of it have parts of one element in a run."""
+    """A call of `get_next()`: in a run, its tensors are components of the same element."""
 
     def __init__(self, iterator: SessionIterator) -> None:
         self._iterator = iterator
@@ -218,15 +218,13 @@ def _structure(dataset: Any) -> ElementStructure:
 
 @public
 def make_one_shot_iterator(dataset: Any) -> Any:
-    """Return an iterator over `dataset` that begins by itself, once in each session; in eager code `iter(dataset)`."""
+    """Return an iterator over `dataset` that starts automatically, once in each session; in eager code `iter(dataset)`."""
     return iter(dataset) if in_graph() is None else SessionIterator(_structure(dataset), dataset, begins=True)
 
 
 @public
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> SessionIterator:
-    """Return an iterator over `dataset` that begins when its `initializer` runs; the dataset may depend on what that run is
-    fed.
-    """
+    """Return an iterator over `dataset` that starts when its `initializer` runs; the dataset may depend on that run's feeds."""
     if in_graph() is None:
         raise RuntimeError(
             "dataset.make_initializable_iterator is not supported when eager execution is enabled. Use `for element in dataset` "
@@ -239,7 +237,7 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
 def from_structure(
     output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
 ) -> SessionIterator:
-    """Return an iterator without a dataset: it begins when an operation of its `make_initializer(dataset)` runs."""
+    """Return an iterator without a dataset; operations from `make_initializer(dataset)` start it."""
     types = nest.map_structure(dtypes.as_dtype, output_types)
     if output_shapes is None:
         return SessionIterator(from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types)))
@@ -248,19 +246,19 @@ def from_structure(
 
 @public
 def get_output_types(dataset_or_iterator: Any) -> Any:
-    """Return the dtypes of an element, nested as it is."""
+    """Return the dtypes of an element, in its structure."""
     return nest.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
 
 
 @public
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """Return the shapes of an element, nested as it is."""
+    """Return the shapes of an element, in its structure."""
     return nest.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
 
 
 @public
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """Return the classes of an element's parts: tensors."""
+    """Return the classes of an element's components: Tensor."""
     return nest.map_structure(lambda spec: Tensor, dataset_or_iterator.element_spec)
 
 

@@ -1,4 +1,4 @@
-"""The set-up of TensorFlow 1's scripts: configurations that are accepted, behaviour that is always on, name scopes, text."""
+"""Functions that TensorFlow 1's scripts call at their start: configurations, switches, name scopes, control flow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradtape._src.v1.graphs.names import NameScope
 
 
 class Options:
-    """Settings that are accepted and have no effect here."""
+    """Settings that are accepted without effect."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         for name, value in settings.items():
@@ -36,7 +36,7 @@ class Options:
 
 
 class ConfigProto(Options):
-    """A session's configuration: accepted, without effect.
+    """A session's configuration, accepted without effect.
 
     >>> config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     >>> config.gpu_options.allow_growth = True
@@ -47,56 +47,56 @@ class ConfigProto(Options):
 
 
 class GPUOptions(Options):
-    """Options for GPUs: accepted, without effect."""
+    """Options for GPUs, accepted without effect."""
 
 
 class RunOptions(Options):
-    """Options of one run: accepted, without effect."""
+    """Options of a run, accepted without effect."""
 
     NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = range(4)
 
 
 class RunMetadata(Options):
-    """The report of a run, which is empty."""
+    """The metadata of a run, which are empty."""
 
 
 class OptimizerOptions(Options):
-    """Options of the compiler: accepted, without effect."""
+    """Options of the compiler, accepted without effect."""
 
     L0, L1 = -1, 0
     OFF, DEFAULT, ON_1, ON_2 = -1, 0, 1, 2
 
 
 class GraphOptions(Options):
-    """Options of the graph: accepted, without effect."""
+    """Options of the graph, accepted without effect."""
 
 
 def disable_v2_tensorshape() -> None:
-    """Give the items of a `TensorShape` as `Dimension`s from here on, as TensorFlow 1 did."""
+    """Make the items of a `TensorShape` `Dimension`s from now on, as in TensorFlow 1."""
     give_dimensions(True)
 
 
 def enable_v2_tensorshape() -> None:
-    """Give the items of a `TensorShape` as ints and None again."""
+    """Make the items of a `TensorShape` ints and None again."""
     give_dimensions(False)
 
 
 def disable_v2_behavior() -> None:
-    """Build graphs from here on, as TensorFlow 1 did, with `Dimension`s as the items of shapes."""
+    """Build graphs from now on, as in TensorFlow 1, with `Dimension`s as items of shapes."""
     disable_eager_execution()
     disable_v2_tensorshape()
     behave_as_tensorflow_2(False)
 
 
 def enable_v2_behavior() -> None:
-    """Run operations at once again."""
+    """Run operations at once again, with ints and None as items of shapes."""
     enable_eager_execution()
     enable_v2_tensorshape()
     behave_as_tensorflow_2(True)
 
 
 def _always() -> None:
-    """Do nothing: it is always so."""
+    """Do nothing, as this is always the behaviour."""
 
 
 enable_resource_variables = disable_resource_variables = enable_control_flow_v2 = disable_control_flow_v2 = _always
@@ -115,25 +115,23 @@ def control_flow_v2_enabled() -> bool:
 
 @public
 def colocate_with(op: Any, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
-    """Open a context without effect: XLA places what is computed."""
+    """Open a context without effect, as XLA chooses placement."""
     return contextlib.nullcontext()
 
 
 @public
 def set_random_seed(seed: Any) -> None:
-    """Set the seed of the default graph's random operations; in eager code the global seed."""
+    """Set the seed of the default graph's random ops; in eager code the global seed."""
     seeds.set_seed(seed)
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Return whether operations run at once, outside of functions."""
+    """Return whether operations outside of functions run at once."""
     return in_graph() is None
 
 
 class name_scope:
-    """Open a context that puts `name/` (or `default_name/`) before the names of ops and variables made in it; return the whole
-    prefix.
-    """
+    """Open a context that prefixes the names of ops and variables by `name/` (or `default_name/`); yields the full prefix."""
 
     @public
     def __init__(self, name: Any, default_name: Any = None, values: Any = None) -> None:
@@ -147,7 +145,7 @@ class name_scope:
 
     @property
     def name(self) -> str | None:
-        """The name that was given, or the default one."""
+        """The given or default name."""
         return self._name
 
     def __enter__(self) -> str:
@@ -167,7 +165,7 @@ class name_scope:
 
 @public
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:
-    """Return `name_scope` with the values first, as TensorFlow had it before."""
+    """Return `name_scope` with the values first, an older signature of TensorFlow."""
     return name_scope(name, default_name, values)
 
 
@@ -181,8 +179,9 @@ def cond(
     fn1: Any = None,
     fn2: Any = None,
 ) -> Any:
-    """Return the result of `true_fn()` if `pred` holds, else of `false_fn()`; in eager code without a list of one, unless
-    `strict`.
+    """Return the result of `true_fn()` if `pred` holds, else of `false_fn()`.
+
+    In eager code a list of one result is unpacked, unless `strict`.
     """
     for new, old, names in ((true_fn, fn1, ("true_fn", "fn1")), (false_fn, fn2, ("false_fn", "fn2"))):
         if new is not None and old is not None:
@@ -206,7 +205,7 @@ def while_loop(
 ) -> Any:
     """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` holds; return the last `loop_vars`.
 
-    One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
+    A single variable is returned without its list, unless `return_same_structure`; in eager code only if `body` returns it so.
     """
     eager = not engine.tracing()
     bare = function = not executing_eagerly()  # a function may run as eager code
@@ -236,17 +235,17 @@ def while_loop(
 
 @public
 def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
-    """Run a Python function of NumPy arrays when the graph runs; it has no gradient."""
+    """Run a Python function of NumPy arrays when the graph runs, without a gradient."""
     return numpy_function(func, inp, Tout)
 
 
 @public
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Open a context for code that names a device. Values stay on JAX's default device."""
+    """Open a context that names a device. Values stay on JAX's default device."""
     return contextlib.nullcontext()
 
 
 @public
 def container(container_name: str) -> AbstractContextManager[None]:
-    """Open a context for code that names a container: without effect."""
+    """Open a context that names a container, without effect."""
     return contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""`compat.v1.summary`: summaries as values of a graph, and the writer that takes them from a session."""
+"""`compat.v1.summary`: summaries as tensors of a graph, and a writer for their values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUMMARY = define(Op("Summary", _not_compiled, infer=_avals, host=_on_host, effec
 
 
 class _Most:
-    """Images of a batch, so many at the most; equal where that is the same, so that a program is found again."""
+    """An encoder of at most `most` images of a batch. Equal encoders compare equal, so that programs are found again."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -69,7 +69,7 @@ def _merged(tag: str, *summaries: np.ndarray) -> Any:
 
 
 def _summary(name: str, family: str | None, encode: Encode, values: Sequence[Any], collections: Any) -> Any:
-    """Return the op that encodes `values` under a name of the scope's, entered into collections."""
+    """Record an op that encodes `values` under a name in the open scope; add it to collections."""
     base = "/".join([_clean(part) for part in (family, name) if part])
     with name_scope(base) as scope:
         own = scope.removesuffix("/")
@@ -90,13 +90,13 @@ def _clean(name: str) -> str:
 
 @public
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
-    """Return a summary of one number, as a tensor of a string; entered into `collections` (those of `merge_all`)."""
+    """Return a summary of a number, a string tensor; it is added to `collections` (default: those of `merge_all`)."""
     return _summary(name, family, messages.scalar, [tensor], collections)
 
 
 @public
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
-    """Return a summary of how values are distributed, in 30 buckets; InvalidArgumentError for NaN and infinities."""
+    """Return a histogram of values with 30 buckets; InvalidArgumentError for NaN and infinities."""
     return _summary(name, family, messages.histogram, [values], collections)
 
 
@@ -117,7 +117,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Any:
 
 @public
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:
-    """Merge all of `inputs` into one summary."""
+    """Merge `inputs` into one summary."""
     return _summary(name or "Merge/MergeSummary", None, _merged, list(inputs), collections or ())
 
 
@@ -133,9 +133,9 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 
 
 class FileWriter:
-    """Writes summaries to a file in the folder `logdir`, which TensorBoard shows; a context that closes it.
+    """Writes summaries to a file in the folder `logdir` for TensorBoard; a context manager that closes it.
 
-    The metadata of runs are accepted and not written.
+    The metadata of runs are accepted, but not written.
     """
 
     @public
@@ -157,7 +157,7 @@ class FileWriter:
 
     @public
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Write a summary: the bytes that a run gave."""
+        """Write a summary, given as the bytes that a run returned."""
         kinds = messages.tensorboard()
         if not isinstance(summary, (bytes, kinds.Summary)):
             summary = np.asarray(summary).item()
@@ -167,7 +167,7 @@ class FileWriter:
 
     @public
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
-        """Write a `tf.Graph`, which TensorBoard draws."""
+        """Write a `tf.Graph` for TensorBoard."""
         if not isinstance(graph, Graph):
             raise TypeError(f"The passed graph must be an instance of `Graph`. Received {graph!r}.")
         self._add(global_step, graph_def=graph.as_graph_def(add_shapes=True).SerializeToString())
@@ -182,12 +182,12 @@ class FileWriter:
         return self._logdir
 
     def _accepted(self, *args: Any, **kwargs: Any) -> None:
-        """Ignore the arguments: nothing is written."""
+        """Ignore the arguments, as nothing is written."""
 
     add_meta_graph = add_run_metadata = add_session_log = add_event = _accepted
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write buffered summaries."""
         if self._file is not None:
             self._file.flush()
 
@@ -198,7 +198,7 @@ class FileWriter:
             self._file = None
 
     def reopen(self) -> None:
-        """Go on after `close`, in a new file."""
+        """Continue after `close`, in a new file."""
         if self._file is None:
             self._file = messages.tensorboard().Writer(*self._arguments)
 
@@ -210,7 +210,7 @@ class FileWriter:
 
 
 class FileWriterCache:
-    """One FileWriter for each folder."""
+    """A FileWriter for each folder."""
 
     _writers: dict[str, FileWriter] = {}
 
@@ -223,7 +223,7 @@ class FileWriterCache:
 
     @classmethod
     def clear(cls) -> None:
-        """Close them all."""
+        """Close all writers."""
         for writer in cls._writers.values():
             writer.close()
         cls._writers.clear()
@@ -231,9 +231,9 @@ class FileWriterCache:
 
 @public
 def summary_iterator(path: Any) -> Iterator[Any]:
-    """Return an iterator over the `Event` messages of a file that a summary writer wrote, of either version.
+    """Return an iterator over the `Event` messages of a file from a summary writer of either version.
 
-    Each value in `event.summary.value` has a `tag` and its number as `simple_value`. TensorFlow 2 writes a `tensor` instead,
-    which `tf.make_ndarray` reads.
+    Each value in `event.summary.value` has a `tag`, and a number as `simple_value`. TensorFlow 2 writes a `tensor` instead, which
+    `tf.make_ndarray` converts.
     """
     return map(protocol("event").Event.FromString, tf_record_iterator(path))

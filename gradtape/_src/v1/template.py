@@ -1,4 +1,4 @@
-"""`make_template`: a function whose variables are made in its first call and shared by those that follow."""
+"""`make_template`: a function that creates variables in its first call, and reuses them in later ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtape._src.v1.graphs.variable_scope import VariableScope, variable_scope
 
 
 class Template:
-    """The callable of `make_template`: called like the function."""
+    """The callable returned by `make_template`."""
 
     def __init__(self, name: str, function: Callable[..., Any], unique_name: str | None, custom_getter: Any) -> None:
         functools.update_wrapper(self, function)
@@ -22,7 +22,7 @@ class Template:
         self._called = False
 
     def enter(self) -> variable_scope:
-        """Return the scope of its variables: a new one at first."""
+        """Return the scope of its variables, a new one in the first call."""
         if self._scope is None:
             return variable_scope(self._unique_name, self._name, custom_getter=self._getter)
         return variable_scope(self._scope, reuse=True if self._called else None)
@@ -35,12 +35,12 @@ class Template:
             return result
 
     def hold(self, scope: VariableScope) -> None:
-        """Take a scope before the first call."""
+        """Set the scope before the first call."""
         self._scope = scope
 
     @property
     def name(self) -> str:
-        """The name that it was given."""
+        """The given name."""
         return self._name
 
     @property
@@ -55,12 +55,12 @@ class Template:
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The name of that."""
+        """The name of the scope of its variables; None before the first call."""
         return None if self._scope is None else self._scope.name
 
     @property
     def variables(self) -> list[Variable]:
-        """Its variables, global and local ones."""
+        """Its global and local variables."""
         return self.global_variables + self.local_variables
 
     @property
@@ -91,8 +91,7 @@ def make_template(
     custom_getter_: Any = None,
     **kwargs: Any,
 ) -> Template:
-    """Return `func_`, with the arguments `kwargs`, whose `get_variable`s make variables in the first call and find them in all
-    others.
+    """Return `func_` with the arguments `kwargs`; its `get_variable`s create variables in the first call, and reuse them later.
 
     They stand in the scope `unique_name_`, or `name_`, made unique at the first call (`create_scope_now_`: at once).
     """

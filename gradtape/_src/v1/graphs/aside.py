@@ -1,4 +1,4 @@
-"""The knowledge of a call's results before a graph runs: the call is made aside, on tensors whose extents are symbols."""
+"""Inference for calls in a graph: a call is made in a graph of its own, on tensors with symbols as extents."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from gradtape._src.v1.graphs.replay import Replay, RunScope
 
 T = TypeVar("T")
 REFUSALS = (OpError, ValueError, TypeError, IndexError, AssertionError, OverflowError, ArithmeticError)
-RANKS = (2, 1, 3, 4, 0, 5)  # of a tensor of unknown rank
-# What a value is that is looked at, of so many elements.
+RANKS = (2, 1, 3, 4, 0, 5)  # the ranks tried for a tensor of unknown rank
+# Values tried for a tensor whose elements are read, by the number of elements.
 PATTERNS: tuple[Callable[[int], Any], ...] = (lambda n: np.arange(n) % 2, lambda n: 1, lambda n: 0, lambda n: np.arange(n) + 1)
-MANY = 1 << 6  # so many integers are symbols of their own
-Found = tuple[Any, list[Any]]  # a layout, and Avals; of a result of unknown rank its dtype
+MANY = 1 << 6  # the most elements that are symbols
+Found = tuple[Any, list[Any]]  # layout and Avals of the results; a dtype for a result of unknown rank
 
 
 class Aside(Graph):
-    """A graph in which calls are made at once, and nothing is kept; it is thrown away."""
+    """A temporary graph, in which calls are made at once."""
 
     keeps: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.values: dict[Node, np.ndarray] = {}  # integers, as symbols
+        self.values: dict[Node, np.ndarray] = {}  # tensors of integers, with symbols as elements
         self._supposed: dict[Node, np.ndarray] = {}
         self.run = RunScope(lambda variable: variable.aval)
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        """Open a context in which the thread records here."""
+        """Open a context in which this thread records into the graph."""
         with self.as_default(), np.errstate(all="ignore"):
             yield
 
     def like(self, node: Node, rank: Sequence[Dim] | None) -> Node:
-        """Return a leaf with what is known of a node of the graph: its shape (`rank` if it has none), or its value."""
+        """Return a leaf for a node of the user's graph, with its value or shape if known; else with extents `rank`."""
         if node.value is not None:
             return node
         if node.op is CONST:
@@ -63,13 +63,13 @@ class Aside(Graph):
         return made
 
     def constant(self, array: Any) -> Node:
-        """Return a leaf that holds an array."""
-        if not hasattr(array, "dtype") or isinstance(array, np.ndarray):  # a JAX array stays where it is
+        """Return a leaf with this value."""
+        if not hasattr(array, "dtype") or isinstance(array, np.ndarray):  # JAX arrays are not converted
             array = in_numbers(np.asarray(array))
         return leaf(aval(array.shape, array.dtype), array)
 
     def supposed(self, node: Node) -> np.ndarray | None:
-        """Return an array for a node whose value is looked at, one of several."""
+        """Return an array for a node whose value is read: each of several patterns on some path."""
         known = structure_of(node, aside=self.values) if node.aval.dtype.kind in "iu" else None
         if known is not None:
             return np.array([int(v) for v in known[0].flat], node.aval.dtype).reshape(known[0].shape)
@@ -85,7 +85,7 @@ class Aside(Graph):
         return found
 
     def integers(self, node: Node) -> np.ndarray:
-        """Return the value of a node of integers, with symbols."""
+        """Return the value of an integer tensor, with symbols for unknown elements."""
         found = structure_of(node, aside=self.values)
         if found is not None:
             return found[0]
@@ -107,11 +107,11 @@ class Aside(Graph):
         return tuple([EagerTensor(n) for n in engine.elements(node)]) if isinstance(results, tuple) else EagerTensor(node)
 
     def handle_of(self, variable: Variable) -> Node:
-        """Return a leaf like a variable."""
+        """Return a leaf for a variable."""
         return self.run.read(variable)
 
     def read(self, variable: Variable) -> Node:
-        """Return what a variable holds."""
+        """Return the node of a variable's present value."""
         return self.run.read(variable)
 
     def hold(self, variable: Variable, node: Node) -> Tensor | None:
@@ -121,10 +121,10 @@ class Aside(Graph):
 
 
 def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]], Found]) -> Found:
-    """Return what `attempt` gives for tensors like `nodes`, as far as it is the same for all extents and ranks that it takes.
+    """Return the results of `attempt` on tensors like `nodes`, generalised over all extents and ranks that it accepts.
 
-    `attempt` returns a layout and Avals. An extent that is not the same is a new symbol. Raises what `attempt` does if it takes
-    none.
+    `attempt` returns a layout and Avals. An extent that differs between paths becomes a new symbol. Raises an error of `attempt`
+    if all paths fail.
     """
     unranked = [n for n in dict.fromkeys(nodes) if graph.open_rank(n)]
     symbols = {s for n in nodes if type(n.aval) is not tuple for d in dims(n.aval.shape) for s in d.symbols}
@@ -158,7 +158,7 @@ def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]
 
 
 def _ranks(count: int) -> Iterable[tuple[int, ...]]:
-    """Return ranks for so many tensors: all that there may be, but of many all except the first or the last have one rank."""
+    """Yield ranks for unranked tensors: all combinations for up to three, else those in which the first or the last differs."""
     if count <= 3:
         return itertools.product(RANKS, repeat=count)
     pairs = itertools.product(RANKS, repeat=2)
@@ -166,7 +166,7 @@ def _ranks(count: int) -> Iterable[tuple[int, ...]]:
 
 
 def _common(results: Sequence[tuple[Any, Path]], known: set[Atom], partly: bool) -> Any:
-    """Return the common part of Avals. Extents with other symbols than the `known` ones are new; all are if some ways failed."""
+    """Return an Aval for all results. An extent that depends on symbols other than `known` is a new one; `partly`: all are."""
     first, _ = results[0]
     if any(not isinstance(a, Aval) or a.ndim != first.ndim for a, _ in results):
         return getattr(first, "dtype", first)
@@ -176,7 +176,7 @@ def _common(results: Sequence[tuple[Any, Path]], known: set[Atom], partly: bool)
 
 
 class Sketch(Replay):
-    """A graph, recorded aside with symbols: what a gradient is looked for in. `ranks` are those of tensors of unknown rank."""
+    """A copy of a graph recorded in an Aside, to find its gradients. `ranks` are those assumed for tensors of unknown rank."""
 
     def __init__(self, graph: Graph, aside: Aside, ranks: dict[Node, int]) -> None:
         super().__init__(graph, {}, {}, aside.run)
@@ -184,13 +184,13 @@ class Sketch(Replay):
         self.runs = False
 
     def value(self, node: Node) -> Node:
-        """Return what stands for a node of the graph: recorded, or made up from what is known where that takes values."""
+        """Return the copy of a graph's node. An op that needs values is replaced by a MadeUp with the same known shape."""
         waiting = [node]
         while waiting:
             current = waiting[-1]
             if current in self.values:
                 waiting.pop()
-            elif current.value is not None:  # it depends on constants only, and was looked at
+            elif current.value is not None:  # a node computed from constants, whose value was read
                 self.values[waiting.pop()] = current if current.trace is None else leaf(current.aval, current.value)
             elif current.op is None or current.op is PLACEHOLDER:
                 self.values[waiting.pop()] = self._like(current)
@@ -219,7 +219,7 @@ class Sketch(Replay):
 
 
 def _told(node: Node) -> tuple[Container[int], Container[int]]:
-    """Return the inputs of a node's op to which no gradient flows, and those that get IndexedSlices, as far as they are known."""
+    """Return the inputs of a node's op that get no gradient, and those that get IndexedSlices, as far as known."""
     producer = node.inputs[0] if node.op is ELEMENT else node
     if producer.op is LATE:
         call = producer.attrs[0].array
@@ -233,11 +233,11 @@ def _elements(node: Node) -> list[Node]:
     assert node.trace is not None
     later = itertools.takewhile(lambda n: n.op is ELEMENT, node.trace.nodes[node.index + 1 :])
     read = {n.attrs[0]: n for n in later if n.inputs[0] is node}
-    return [read.get(i) or leaf(a, None) for i, a in enumerate(node.aval)]  # a Program has those that are read
+    return [read.get(i) or leaf(a, None) for i, a in enumerate(node.aval)]  # a Program has only those that are used
 
 
 def sketched(graph: Graph, attempt: Callable[[Sketch], T]) -> T:
-    """Return what `attempt` gives for a sketch of the graph, of the first ranks of tensors of unknown rank that it takes."""
+    """Return the result of `attempt` on a Sketch of the graph, with the first ranks for unranked tensors that it accepts."""
     refused: list[Exception] = []
     unranked = [n for n in graph.unknown_rank if n.op is PLACEHOLDER]
     others = (dict(zip(unranked, ranks, strict=True)) for ranks in (_ranks(len(unranked)) if unranked else ()))

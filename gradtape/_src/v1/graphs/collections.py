@@ -1,4 +1,4 @@
-"""Collections of a graph: its variables and whatever else is entered, by name; and the operations on them."""
+"""A graph's collections of variables and other objects by name, and operations on variables in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gradtape._src.v1.graphs.kinds import INITIALIZED
 
 
 class GraphKeys:
-    """The names of the collections that the library itself uses."""
+    """The names of the collections that TensorFlow itself uses."""
 
     GLOBAL_VARIABLES = "variables"
     LOCAL_VARIABLES = "local_variables"
@@ -62,25 +62,25 @@ class GraphKeys:
 
 @public
 def add_to_collection(name: Any, value: Any) -> None:
-    """Enter `value` in the collection `name` of the default graph."""
+    """Add `value` to the collection `name` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 @public
 def add_to_collections(names: Any, value: Any) -> None:
-    """Enter `value` in each of the collections `names` of the default graph."""
+    """Add `value` to each of the collections `names` of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 @public
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """Return a collection of the default graph; with `scope`, only items whose names begin like it."""
+    """Return a copy of a collection of the default graph; with `scope`, only items whose names start with a match of it."""
     return get_default_graph().get_collection(key, scope)
 
 
 @public
 def get_collection_ref(key: Any) -> list[Any]:
-    """Return a collection of the default graph itself: what is done to the list is done to it."""
+    """Return a collection of the default graph itself; changes of the list change the collection."""
     return get_default_graph().get_collection_ref(key)
 
 
@@ -108,7 +108,7 @@ def model_variables(scope: str | None = None) -> list[Variable]:
 
 @public
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """Return the variables of the default graph that an optimizer trains unless it is given others."""
+    """Return the variables of the default graph that optimizers train by default."""
     return _variables(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
@@ -120,26 +120,26 @@ def moving_average_variables(scope: str | None = None) -> list[Variable]:
 
 @public
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
-    """Return an Operation that gives the variables their initial values; in eager code, where they have them, None."""
+    """Return an Operation that initializes these variables; None in eager code, which initializes them at creation."""
     graph = in_graph()
     return None if graph is None else graph.group([v.initializer for v in var_list], name)
 
 
 @public
 def global_variables_initializer() -> Any:
-    """Return an Operation that gives all variables of the graph, but local ones, their initial values."""
+    """Return an Operation that initializes the graph's global variables."""
     return variables_initializer(global_variables())
 
 
 @public
 def local_variables_initializer() -> Any:
-    """Return an Operation that gives the local variables of the graph their initial values."""
+    """Return an Operation that initializes the graph's local variables."""
     return variables_initializer(local_variables())
 
 
 @public
 def tables_initializer(name: str = "init_all_tables") -> Any:
-    """Return an Operation that does nothing: there are no tables."""
+    """Return an Operation without effect, as tables are initialized at creation."""
     graph = in_graph()
     return None if graph is None else graph.group((), name)
 
@@ -154,7 +154,7 @@ def is_variable_initialized(variable: Variable) -> Any:
 
 @public
 def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
-    """Return a string Tensor: the names of the variables (all of the graph) that have no value yet when a run begins."""
+    """Return a string Tensor: the names of the variables (default: all of the graph) that are uninitialized when a run begins."""
     graph = in_graph()
     wanted = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
     if graph is None:
@@ -170,9 +170,7 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
 
 @public
 def assert_variables_initialized(var_list: Any = None) -> Any:
-    """Return a Tensor that can be computed once the variables (all of the graph) have values, before that a
-    FailedPreconditionError.
-    """
+    """Return a Tensor that raises FailedPreconditionError unless these variables (default: all of the graph) are initialized."""
     graph = in_graph()
     wanted = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
     if graph is None or not wanted:
@@ -183,9 +181,7 @@ def assert_variables_initialized(var_list: Any = None) -> Any:
 
 @public
 def count_up_to(ref: Any, limit: Any, name: str | None = None) -> Any:
-    """Return the value of the integer variable `ref`, which is increased by 1; OutOfRangeError, and no change, if it is at
-    `limit`.
-    """
+    """Return the value of the integer variable `ref`, and increase it by 1; OutOfRangeError without a change at `limit`."""
 
     def checked(value: Any) -> Any:
         if value >= limit:
@@ -204,7 +200,7 @@ attach(Variable, count_up_to=count_up_to)
 
 @public
 def assign(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None) -> Any:
-    """Give the variable `ref` a new value."""
+    """Assign a new value to the variable `ref`."""
     return ref.assign(value)
 
 

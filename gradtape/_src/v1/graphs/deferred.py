@@ -1,4 +1,4 @@
-"""Calls on tensors whose shapes are not fully known: a graph keeps them, and makes them when it runs and the shapes are known."""
+"""Deferred calls: a graph keeps a call on tensors of unknown shapes, and makes it at session time, when shapes are known."""
 
 from __future__ import annotations
 
@@ -37,39 +37,39 @@ from gradtape._src.v1.graphs.retrace import CallOfFunctions, PerShape, call_of_f
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
-OPS = "gradtape._src.ops."  # those of them that take functions call them once, and look at shapes
-CHOICES = ("cond", "case", "switch_case")  # what chooses is a scalar
-# What they call is kept, as they enter something into the graph besides.
+OPS = "gradtape._src.ops."  # functions in ops that take functions call these once, and read shapes
+CHOICES = ("cond", "case", "switch_case")  # the deciding argument is a scalar
+# The calls inside of these functions are deferred, not they themselves, since they add other things to the graph.
 ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse.sparse_placeholder", "gradtape._src.ops.operators")
-AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # of a known rank, they are ops on shapes
+AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # ops on shapes, if the rank is known
 
 
 class DeferredCall:
-    """A call of a public function that a graph keeps.
+    """A deferred call of a public function.
 
-    `positions` says where its tensors stand among its arguments, flattened. The call is named after `sample`, the node of its
-    first result where the call was made aside.
+    `positions` are those of its tensors among its flattened arguments. The call is named after `sample`, the node of its first
+    result in an Aside.
     """
 
     __slots__ = (
         "arguments", "attributes", "blocked", "function", "layout", "overrides", "positions", "sample", "sampled", "sliced",
         "wishes",
     )  # fmt: skip
-    blocked: set[int] | None  # the inputs to which no gradient flows, as far as that is known
-    sliced: set[int] | None  # the inputs whose gradients are IndexedSlices, as far as that is known
-    layout: Any  # how its results are packed
-    wishes: list[Any]  # what it draws: the type of the op, its seed, how much
+    blocked: set[int] | None  # inputs that get no gradient, as far as known
+    sliced: set[int] | None  # inputs whose gradients are IndexedSlices, as far as known
+    layout: Any  # the structure of its results
+    wishes: list[Any]  # its random draws: op type, seed, count
 
     def __init__(self, function: Callable[..., Any], arguments: Any, positions: Sequence[int]) -> None:
         self.function, self.arguments, self.positions = function, arguments, positions
         self.overrides = engine.local.trace.overrides
         self.sample: Node | None = None
         self.wishes, self.blocked, self.sliced = [], None, None
-        self.attributes: dict[str, Any] = {}  # of the op of the sample, those that are the same whatever the extents are
+        self.attributes: dict[str, Any] = {}  # attributes of the sample's op that do not depend on extents
         self.sampled: list[Node] = []
 
     def __call__(self, nodes: Sequence[Node]) -> Any:
-        """Make the call with these nodes, the last of which are what `_draws` gave."""
+        """Make the call on these nodes, followed by those from `_draws`."""
         flat = nest.flatten(self.arguments, expand_composites=True)
         for position, node in zip(self.positions, nodes, strict=False):
             flat[position] = handle(node)
@@ -88,7 +88,7 @@ class DeferredCall:
             trace.overrides = outer
 
     def made_aside(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
-        """Return the layout and the Avals of the results for nodes like its own. NotTensors if results are something else."""
+        """Return the layout and Avals of the results on these nodes in an Aside; NotTensors for other results."""
         with seeds.noted() as wishes:
             result = self(nodes)
         result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
@@ -111,10 +111,10 @@ class DeferredCall:
         return (layout, tensors), [item.node.aval for item in made]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
-        """Defer the gradient, too: the call is made again when the shapes are there, and differentiated."""
+        """Record a deferred gradient: at session time the call is made again and differentiated."""
         inputs, entry = op.entry.inputs, op.entry
         flows = [n.aval.inexact and op.needed[i] and i not in (self.blocked or ()) for i, n in enumerate(inputs)]
-        wanted = [i for i, n in enumerate(inputs) if flows[i] and inputs.index(n) == i]  # one that it takes twice gets it once
+        wanted = [i for i, n in enumerate(inputs) if flows[i] and inputs.index(n) == i]  # a repeated input gets its gradient once
         given = [d for d in grads if d is not None]
         if not wanted or not given:
             return [None] * len(inputs)
@@ -134,9 +134,10 @@ class DeferredCall:
 
 
 class CallGradient:
-    """The gradient of a deferred call, as a call: of its inputs and of `given` cotangents of its results, in this order.
+    """The gradient of a deferred call, as a deferred call of its inputs and the `given` cotangents of its results.
 
-    Of the `wanted` inputs those in `slices` get the values of IndexedSlices; their indices stand behind all gradients.
+    `wanted` are the inputs that get gradients. Those in `slices` get the values of IndexedSlices; their indices follow all
+    gradients.
     """
 
     __slots__ = ("_call", "_count", "_given", "_slices", "_wanted", "sample", "sampled")
@@ -147,7 +148,7 @@ class CallGradient:
         self.sampled: list[Node] = []
 
     def __call__(self, nodes: Sequence[Node]) -> list[Any]:
-        """Return the gradients to the wanted inputs; zeros where nothing flows."""
+        """Return the gradients of the wanted inputs, zeros if there is none."""
         inputs, cotangents = nodes[: self._count], iter(nodes[self._count :])
         sources = [handle(inputs[i]) for i in self._wanted]
         with GradientTape() as tape:
@@ -161,24 +162,24 @@ class CallGradient:
         return [*values, *[cast(d.indices, "int64") for d in rows.values()]]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
-        """Defer the gradient of the gradient."""
+        """Record a deferred gradient of the gradient."""
         return DeferredCall.gradient(self, op, *grads)  # type: ignore[arg-type]
 
     @property
     def blocked(self) -> None:
-        """The inputs to which no gradient flows: it is not known of which."""
+        """None: unknown."""
 
     @property
     def sliced(self) -> None:
-        """The inputs whose gradients are IndexedSlices: it is not known of which."""
+        """None: unknown."""
 
 
 class NotTensors(Exception):
-    """The results of a call are no nest of tensors."""
+    """The results of a call are not a nest of tensors."""
 
 
 class Bounds(NamedTuple):
-    """A slice, as a part of a structure."""
+    """A slice as a nest."""
 
     start: Any
     stop: Any
@@ -196,9 +197,9 @@ def _with_slices(value: Any) -> Any:
 
 
 def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
-    """Return the positions of the inputs to which no gradient flows from `results`."""
+    """Return the positions of inputs to which no gradient flows from `results`."""
     between = nodes_between(inputs, results)
-    hidden = {n: 0 for n in between if n.inputs is None}  # they ran, and may depend on any input
+    hidden = {n: 0 for n in between if n.inputs is None}  # they ran at once, and may depend on any input
     known = [n for n in between if n not in hidden]
     rules = [None if n.trace is None else n.trace.gradients.get(n.index) for n in known]
     entries = [Entry(n, n.inputs, rule) for n, rule in zip(known, rules, strict=True)]
@@ -206,7 +207,7 @@ def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
 
 
 def _sliced(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
-    """Return the positions of the inputs of which nothing but rows is used, so that their gradients are IndexedSlices."""
+    """Return the positions of inputs of which only rows are used, so that their gradients are IndexedSlices."""
     users: dict[Node, list[bool]] = {}
     for node in nodes_between(inputs, results):
         named = dict(zip(node.op.attributes, node.attrs, strict=True)) if node.op.gives_slices else {}
@@ -216,12 +217,12 @@ def _sliced(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
 
 
 def _as_slices(gradient: Any) -> IndexedSlices:
-    """Return a gradient as IndexedSlices; a dense one names all rows."""
+    """Return a gradient as IndexedSlices, with all rows for a dense one."""
     return gradient if isinstance(gradient, IndexedSlices) else IndexedSlices(gradient, range_(shape(gradient)[0]))
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeferredCall, list[Node]]:
-    """Return a call, and the nodes of its tensors."""
+    """Return a DeferredCall and the nodes of its tensors."""
     args = tuple([_without_slices(a) for a in args])
     flat = nest.flatten((args, kwargs), expand_composites=True)
     if any(type(item) is Dim for item in flat):
@@ -232,17 +233,17 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def is_open(graph: Graph, node: Node) -> bool:
-    """Return whether the shape of a node is not fully known."""
+    """Return whether the shape of a node is unknown in part."""
     return type(node.aval) is not tuple and (node.aval.open or graph.open_rank(node))
 
 
 def keeps_gradient(graph: Graph, nodes: Iterable[Node]) -> bool:
-    """Return whether a gradient through these nodes has to wait for shapes."""
+    """Return whether a gradient through these nodes has to be deferred because of unknown shapes."""
     return any(n.op is LATE or n.op is GRADIENT or is_open(graph, n) for n in nodes)
 
 
 def passes(function: Callable[..., Any]) -> bool:
-    """Return whether a function is no call that a graph keeps: what it calls is."""
+    """Return whether a function is never deferred itself, but the functions it calls may be."""
     module = function.__module__
     if f"{module}.{function.__name__}".startswith(ENTERING) or function.__name__ == "__init__":
         return True
@@ -250,9 +251,9 @@ def passes(function: Callable[..., Any]) -> bool:
 
 
 def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Defer a call that the graph keeps; NotImplemented if it can be recorded as it is."""
+    """Defer a call if the graph must keep it; NotImplemented if it can be recorded now."""
     graph, op = engine.graph_around(), getattr(function, "op", None)
-    if op is not None and op.function is function:  # it is recorded as it is
+    if op is not None and op.function is function:  # an op is recorded as such
         return NotImplemented
     if graph is None or not graph.keeps or passes(function):
         return NotImplemented
@@ -282,7 +283,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Defer a call of a tf.function on tensors of unknown rank; NotImplemented if none of its arguments is one."""
+    """Defer a call of a tf.function with arguments of unknown rank; NotImplemented if there are none."""
     graph = engine.graph_around()
     if graph is None or not graph.keeps:
         return NotImplemented
@@ -319,9 +320,9 @@ def stated(
     op: Op | None = None,
     attrs: Attributes = (),
 ) -> list[Tensor]:
-    """Defer a call of tensors whose results have these shapes and dtypes: None for an extent, or a shape, that depends on values.
+    """Defer a call of tensors with results of these shapes and dtypes. An extent or shape that depends on values is None.
 
-    `op` and its attributes: what a graph shows of it.
+    `op` and `attrs` are shown as those of the graph's operation.
     """
     call, nodes = _call(function, tuple(inputs), {})
     avals = [
@@ -339,7 +340,7 @@ def stated(
 
 
 def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a deferred call as a node of the graph, or of a branch or loop in it."""
+    """Record a deferred call in the graph, or in a branch or loop in it."""
     try:
         call.layout, avals = looked_at(graph, nodes, call.made_aside)
     except (NotTensors, NotImplementedError, NeedsEager):
@@ -349,7 +350,7 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
 
 
 def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a call that takes functions and looks at extents, traced for each list of shapes; NotImplemented if it cannot be."""
+    """Record a call that takes functions and reads extents, traced for each list of shapes; NotImplemented if that fails."""
     layouts: list[Any] = []
 
     def function(parameters: list[Node]) -> list[Tensor]:
@@ -375,7 +376,7 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
 
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
-    """Return the Aval that an op gives (a tuple of them; a dtype for an unknown rank); None if its inputs have known shapes."""
+    """Return the Aval of an op's result (a tuple for several, a dtype for an unknown rank); None if its inputs have shapes."""
     if not graph.keeps or op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
         return None
     if op.structured and not any(map(graph.open_rank, inputs)):
@@ -408,13 +409,13 @@ def _is_function(item: Any) -> bool:
 
 
 def _noted(op: Op) -> Op:
-    """Return the op, whose name the graph has noted."""
+    """Note the op's name in the graph; return the op."""
     overrides = engine.local.trace.overrides
     return op if overrides is None else overrides(op)
 
 
 def _draws(call: DeferredCall) -> list[Node]:
-    """Begin the draws of a call, and return what it takes for them: as many nodes for each."""
+    """Begin the random draws of a call; return their nodes, the same number for each draw."""
     return [x.node for wish in call.wishes for x in seeds.draw_later(*wish)]
 
 

@@ -1,4 +1,4 @@
-"""Extents that a graph does not know: where it finds out, when it runs, what they are, and what tensors say of them."""
+"""Unknown extents of a graph: the nodes that determine them at session time, and integer tensors computed from them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gradtape._src.v1.graphs.kinds import CONST, PLACEHOLDER
 
 
 class Extents:
-    """The nodes of a trace that tell the extents which are symbols."""
+    """The nodes of a trace that determine the symbols for extents."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._sources: dict[Any, tuple[Node, int]] = {}
-        self._searched = 0  # so many nodes of the trace were looked at
+        self._searched = 0  # the number of nodes searched so far
         self._fed: dict[Node, list[Dim]] = {}
 
     def changed(self, node: Node) -> None:
-        """Note that a node has another shape from here on."""
+        """Note that the shape of a node has changed."""
         self._searched = min(self._searched, node.index)
 
     def source(self, symbol: Atom) -> tuple[Node, int] | None:
-        """Return the node that has an extent first, and its axis; of an integer that is fed the node and its place, below 0."""
+        """Return the first node with this extent, and its axis; for a fed integer its node, and its position as a negative."""
         nodes = self._trace.nodes
         for node in nodes[self._searched :]:
             for axis, e in enumerate(() if type(node.aval) is tuple else node.aval.shape):
@@ -38,12 +38,12 @@ class Extents:
         return self._sources.get(symbol)
 
     def sources_of(self, value: Any) -> list[Node]:
-        """Return the nodes that tell the extents in the value of an attribute."""
+        """Return the nodes that determine the symbols in an attribute's value."""
         found = [self.source(symbol) for dim in dims(value) for symbol in dim.symbols]
         return list(dict.fromkeys([source[0] for source in found if source is not None]))
 
     def fed_integers(self, node: Node) -> list[Dim]:
-        """Return the integers that are fed to a node, as symbols."""
+        """Return symbols for the elements of a placeholder of integers."""
         known = self._fed.get(node)
         if known is None:
             known = self._fed[node] = [unknown(counts=False) for _ in range(node.aval.size)]
@@ -52,7 +52,7 @@ class Extents:
 
 
 class NeedsFeed(Exception):
-    """A value that is structure is fed: it is part of the compiled program."""
+    """A fed value determines shapes, so that it must be a constant of the compiled program."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()
@@ -62,10 +62,10 @@ class NeedsFeed(Exception):
 def structure_of(
     node: Node, fed: Mapping[Node, np.ndarray] | None = None, aside: Mapping[Node, np.ndarray] | None = None
 ) -> Known | None:
-    """Return what `core/engine/constant_folding` says of a node.
+    """Return the integers of a node by `core/engine/constant_folding`.
 
-    While a graph is built the integers of a placeholder are symbols; when it runs, `fed` has the values of parameters that count
-    as structure, and another is a `NeedsFeed`. `aside` has values of any nodes.
+    While a graph is built, elements of placeholders are symbols. At session time, `fed` has the values of feeds that determine
+    shapes; another one raises `NeedsFeed`. `aside` overrides the values of nodes.
     """
 
     def stated(node: Node) -> Known | None:

@@ -1,4 +1,4 @@
-"""`get_variable`: variables by name, made once and shared."""
+"""`get_variable`: named, shared variables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
 
 
 def _in_the_graph(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, which makes what it makes in the graph around a branch, loop or function, where a variable belongs."""
+    """Wrap `function` so that it creates its variables in the outermost graph."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -55,10 +55,10 @@ def get_variable(
     synchronization: Any = creators.VariableSynchronization.AUTO,
     aggregation: Any = creators.VariableAggregation.NONE,
 ) -> Any:
-    """Return the variable called `name` in the open variable scope: made, or the one made before, as the scope's `reuse` says.
+    """Return the variable called `name` in the open variable scope, created or reused according to the scope's `reuse`.
 
-    `initializer` is a function of shape and dtype, or a tensor; by default Glorot's uniform one, zeros for integers.
-    ValueError if the variable exists and is not to be reused, or the other way round, or has another shape or dtype.
+    `initializer` is a function of shape and dtype, or a tensor. The default is Glorot's uniform one, zeros for integers.
+    ValueError if the variable exists and must not be reused, or does not exist and must be, or if shape or dtype differ.
     """
     scope = get_variable_scope()
     getter = custom_getter if custom_getter is not None else scope.custom_getter
@@ -112,7 +112,7 @@ def get_local_variable(
     synchronization: Any = creators.VariableSynchronization.AUTO,
     aggregation: Any = creators.VariableAggregation.NONE,
 ) -> Any:
-    """Return a local variable like `get_variable`: one that is not trained, and initialized by `local_variables_initializer`."""
+    """Return a local variable like `get_variable`; it is not trained, and is initialized by `local_variables_initializer`."""
     return get_variable(
         name, shape, dtype, initializer, regularizer, False, [*(collections or ()), "local_variables"], caching_device,
         partitioner, validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation,
@@ -141,7 +141,7 @@ def _get(
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
-    """Return the variable of that full name, as `get_variable` and a getter want it."""
+    """Return the variable with this full name, for `get_variable` or a custom getter."""
     known, graph, wanted = store().variables, in_graph(), dtypes.as_dtype(dtype)
     constant = initializer is not None and not callable(initializer)
     if constant and shape is not None:
@@ -199,13 +199,13 @@ def _penalize(graph: Graph, name: str, variable: Variable, regularizer: Any) -> 
 
 
 def _glorot(shape: Any, dtype: Any) -> Any:
-    """Draw uniform numbers of variance 2 / (inputs + outputs), as TensorFlow 1 does: Glorot and Bengio (2010)."""
+    """Draw uniform numbers with variance 2 / (inputs + outputs), as in TensorFlow 1: Glorot and Bengio (2010)."""
     limit = math.sqrt(3.0 / max(1.0, sum(fans(shape)) / 2))
     return uniform(shape, -limit, limit, dtype)
 
 
 def _initial(name: str, shape: Any, dtype: Any, initializer: Any) -> tuple[Any, Any]:
-    """Return a function that makes the initial value of a variable, and the dtype to be stated."""
+    """Return a function that computes a variable's initial value, and the dtype to declare."""
     stated = TensorShape(shape)
     if initializer is None:
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype == dtypes.string):
@@ -235,7 +235,7 @@ def _without_arguments(function: Callable[..., Any]) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Variables as TensorFlow 1 makes them
+# Variables with TensorFlow 1's arguments
 
 
 @_in_the_graph
@@ -256,7 +256,7 @@ def make_variable(
     aggregation: Any = creators.VariableAggregation.NONE,
     shape: Any = None,
 ) -> Any:
-    """Return a variable, entered in `collections` (by default the global, and the trainable ones)."""
+    """Create a variable and add it to `collections` (default: the global, and for a trainable one the trainable ones)."""
     arguments = dict(locals())
     return creators.created(_made, arguments)
 
@@ -268,7 +268,7 @@ def _made(collections: Any = None, expected_shape: Any = None, use_resource: Any
 
 @contextlib.contextmanager
 def _collected(graph: Graph | None, collections: Any, trainable: Any) -> Iterator[None]:
-    """Enter the variable that is made in these collections, and in the trainable ones if it is trainable."""
+    """Open a context in which a new variable is added to these collections, and to the trainable ones if it is trainable."""
     if graph is None or collections is None:
         yield
         return
@@ -281,7 +281,7 @@ def _collected(graph: Graph | None, collections: Any, trainable: Any) -> Iterato
 
 
 class _Kind(type):
-    """`isinstance(x, compat.v1.Variable)` holds for each variable, and calling it makes one."""
+    """A metaclass: `isinstance(x, compat.v1.Variable)` holds for all variables, and a call creates one."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Variable)
@@ -292,4 +292,4 @@ class _Kind(type):
 
 
 class VariableV1(metaclass=_Kind):
-    """A variable, made as TensorFlow 1 made it: with `collections` as its third argument."""
+    """A variable with TensorFlow 1's arguments: `collections` is the third one."""

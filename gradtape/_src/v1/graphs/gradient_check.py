@@ -1,4 +1,4 @@
-"""`compat.v1.test.compute_gradient` and `compute_gradient_error`: a graph's gradient against differences of its values."""
+"""`compat.v1.test.compute_gradient` and `compute_gradient_error`: a graph's gradient compared with finite differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _real(tensor: Any) -> Any:
 def _jacobian_of_gradient(
     x: Any, x_data: np.ndarray, dx: Any, dy: Any, dy_shape: Sequence[int], extra: dict[Any, Any]
 ) -> np.ndarray:
-    """Return the Jacobian that the gradient states: one column for each element of y. A complex number is two real ones."""
+    """Return the Jacobian by the gradient: a column for each element of y. Complex numbers count as two real ones."""
     session = get_default_session()
     kind = _real(x)
     flow = np.zeros(dy_shape, dy.dtype.numpy)
@@ -48,7 +48,7 @@ def _jacobian_of_gradient(
 
 
 def _jacobian_of_differences(x: Any, x_data: np.ndarray, y: Any, y_shape: Any, delta: float, extra: dict[Any, Any]) -> np.ndarray:
-    """Return the Jacobian by central differences: one row for each element of x."""
+    """Return the Jacobian by central differences: a row for each element of x."""
     session = get_default_session()
     x_data = np.asarray(x_data, x.dtype.numpy)
     kind, y_kind = _real(x), _real(y)
@@ -97,7 +97,7 @@ def compute_gradient(
 ) -> Any:
     """Return `(theoretical, numerical)` Jacobians of `y` with respect to `x`, [x's size, y's size], in the default session.
 
-    `x_init_value` is where (random by default), `delta` the step of the differences. For a list `x`: a list of such pairs.
+    `x_init_value` is the point (random by default), `delta` the step of differences. For a list `x`, a list of pairs is returned.
     AssertionError if `y` does not depend on `x`.
     """
     for target in init_targets or ():
@@ -120,7 +120,7 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """Return the largest difference between the two Jacobians that `compute_gradient` gives."""
+    """Return the largest difference between the two Jacobians of `compute_gradient`."""
     pairs = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     error = 0.0
     for analytical, numerical in pairs if isinstance(pairs, list) else [pairs]:
@@ -132,7 +132,7 @@ def compute_gradient_error(
 def in_session(
     f: Callable[..., Any], inputs: Sequence[Tensor], delta: float
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Return the Jacobians of a graph's ops, from values that the default session gives."""
+    """Return the analytical and numerical Jacobians of a graph's ops, at the inputs' values in the default session."""
     session = get_default_session()
     if session is None:
         raise ValueError("compute_gradient in a graph needs a default session: call it inside of `with tf.compat.v1.Session():`.")

@@ -1,4 +1,4 @@
-"""`gradients` and `hessians`: symbolic derivatives, in a graph or inside of a function."""
+"""`gradients` and `hessians`: symbolic derivatives in a graph or in a function."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def gradients(
 ) -> list[Any]:
     """Return the derivatives of the sum of `ys` with respect to each of `xs`: a list of Tensors, IndexedSlices, or None.
 
-    In a graph, or in a `tf.function` of tensors of that function. `grad_ys` is what flows into each of `ys` (None: ones);
-    `stop_gradients` are tensors that count as constants. `gate_gradients` and `aggregation_method` are accepted and
-    change nothing. In eager code a RuntimeError: use `tf.GradientTape`.
+    Works in a graph, and in a `tf.function` for its own tensors. `grad_ys` are the cotangents of `ys` (None: ones).
+    `stop_gradients` are tensors treated as constants. `gate_gradients` and `aggregation_method` have no effect. In eager code it
+    is a RuntimeError: use `tf.GradientTape`.
 
     >>> slope = tf.function(lambda x: tf.gradients(x**3, x)[0])
     >>> print(slope(tf.constant(2.0)).numpy())
@@ -111,7 +111,7 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
 
 
 def _part(x: Any) -> Any:
-    """Return what gradients flow to of an argument: the variable, or the values of what is composed of several tensors."""
+    """Return the part of an argument that has gradients: the variable, or the values of a composite tensor."""
     found = x.values if isinstance(x, IndexedSlices) else variable_of(values_of(x))
     if is_composed(found):
         raise no_tensor("source or target", found)
@@ -119,7 +119,7 @@ def _part(x: Any) -> Any:
 
 
 def _source(x: Any) -> Node:
-    if isinstance(x, (list, tuple)) and any(map(is_tensor, nest.flatten(x))):  # packed, it would be another tensor
+    if isinstance(x, (list, tuple)) and any(map(is_tensor, nest.flatten(x))):  # packing would create a new tensor
         raise no_tensor("source", x)
     return x.held() if isinstance(x, Variable) else tensor(x).node
 
@@ -132,7 +132,7 @@ def in_graph(
     stops: Sequence[Node],
     zero: bool = False,
 ) -> list[Any]:
-    """Record one op for all of the gradients. Which of them there are is found in a sketch of the graph."""
+    """Record one op for all gradients. A Sketch of the graph shows which of them exist."""
     request = Request([y.node for y in ys], [None if d is None else d.node for d in given], xs, stops, zero)
     avals: list[Any] = []
     for x, found in zip(xs, _looked_into(graph, request), strict=True):
@@ -164,7 +164,7 @@ def in_graph(
 
 
 def _looked_into(graph: Graph, request: Request) -> list[Any]:
-    """Return the gradients, in a sketch of the graph."""
+    """Return the gradients in a Sketch of the graph."""
     wanted = [*request.ys, *[d for d in request.given if d is not None], *request.xs, *request.stops]
 
     def attempt(sketch: Sketch) -> list[Any]:
@@ -179,7 +179,7 @@ def _looked_into(graph: Graph, request: Request) -> list[Any]:
 
 
 def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupError:
-    """Return the error for an op that has no gradient, with its name."""
+    """Return the error for an op without a gradient, with the op's name."""
     type_ = str(error.args[0]).rpartition(": ")[2]
     for node in reversed(needed_nodes(graph, wanted)):
         if node.op.type == type_:
@@ -192,10 +192,10 @@ def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupEr
 
 
 def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], stops: list[Node], zero: bool) -> list[Any]:
-    """Return the reverse pass over what was traced so far, recorded where the function is."""
+    """Record the reverse pass over the trace so far, in the function itself."""
     traces = [engine.local.trace]
     while traces[0].parent is not None and traces[0].parent.scope is not None:
-        traces.insert(0, traces[0].parent)  # what a branch or loop takes from around it was computed there
+        traces.insert(0, traces[0].parent)  # captures of a branch or loop are computed in outer traces
     entries, written_out = _written_out(traces, [y.node for y in ys])
     sources = [[written_out.get(n, n) for n in _everywhere(x)] for x in xs]
     targets = [handle(written_out.get(y.node, y.node)) for y in ys]
@@ -203,9 +203,9 @@ def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], s
 
 
 def _written_out(traces: Sequence[Trace], wanted: list[Node]) -> tuple[list[Entry], dict[Node, Node]]:
-    """Return the entries of `traces`, in which the gradients that a graph keeps are recorded op by op, where the function is.
+    """Return the entries of `traces`, with the graph's deferred gradients replaced by ops recorded in the function.
 
-    A kept gradient depends on more than its op takes. Returns what stands for its results in the entries, too.
+    A deferred gradient depends on more than the inputs of its op. The second result maps its outputs to their replacements.
     """
     recorded = [(n, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes)]
     needed = _depended_on(wanted) if any(n.op is GRADIENT for n, _ in recorded) else set()
@@ -229,7 +229,7 @@ def _written_out(traces: Sequence[Trace], wanted: list[Node]) -> tuple[list[Entr
 
 
 def _depended_on(wanted: list[Node]) -> set[Node]:
-    """Return the nodes that some are computed from, in all traces."""
+    """Return the nodes from which `wanted` are computed, in all traces."""
     found, waiting = set(wanted), list(wanted)
     while waiting:
         new = [n for n in waiting.pop().inputs or () if n not in found]
@@ -241,8 +241,9 @@ def _depended_on(wanted: list[Node]) -> set[Node]:
 def _walked(
     entries: list[Entry], ys: list[Tensor], given: list[Tensor | None], sources: list[list[Node]], stops: list[Node], zero: bool
 ) -> list[Any]:
-    """Return the reverse pass over `entries`. A source is all nodes that stand for it, the first of which has its shape and
-    dtype.
+    """Return the reverse pass over `entries`.
+
+    A source is a list of nodes that represent it; the first one has its shape and dtype.
     """
     held = set(stops)
     entries = [entry for entry in entries if entry.node not in held]
@@ -259,7 +260,7 @@ def _walked(
 
 
 def _everywhere(source: Node) -> list[Node]:
-    """Return a source of a gradient inside of a branch or loop; a variable's reads in the graph around it are that, too."""
+    """Return the nodes of a source in a branch or loop; for a variable, also its reads in the outer graph."""
     graph, scope = engine.graph_around(), engine.local.trace.scope
     if graph is None or scope is graph:
         return [source]
@@ -294,7 +295,7 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
     return results
 
 
-# As TensorFlow 1 orders their parameters.
+# TensorFlow 1's order of parameters.
 
 
 @public
@@ -310,7 +311,7 @@ def gradients_v1(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """Return the derivatives of the sum of `ys` with respect to each of `xs`; see `tf.gradients`."""
+    """Return the derivatives of the sum of `ys` with respect to each of `xs`, like `tf.gradients`."""
     return gradients(
         ys,
         xs,
@@ -331,5 +332,5 @@ def hessians_v1(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
 ) -> list[Any]:
-    """Return the second derivatives of the sum of `ys` with respect to each of `xs`; see `tf.hessians`."""
+    """Return the second derivatives of the sum of `ys` with respect to each of `xs`, like `tf.hessians`."""
     return hessians(ys, xs)

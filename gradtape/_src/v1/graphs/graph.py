@@ -1,4 +1,4 @@
-"""`Graph`: a record that is not run when it is made, but by a `Session`, as often as one likes."""
+"""`Graph`: a record of ops that a `Session` runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collec
 
 
 class _Fields:
-    """The sessions that are entered in this thread, and the context of the graph that `disable_eager_execution` entered."""
+    """The sessions entered in this thread, and the context of the graph entered by `disable_eager_execution`."""
 
     sessions: list[Any] = field(list, per_replica=True)
     entered: Any = field(None, per_replica=False)
@@ -59,7 +59,7 @@ class Graph(Operations):
     """
 
     building_function: ClassVar[bool] = False
-    keeps: ClassVar[bool] = True  # whether calls wait in it for shapes and values
+    keeps: ClassVar[bool] = True  # whether calls are deferred until shapes and values are known
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,26 +68,26 @@ class Graph(Operations):
         self.seeds = seeds.Global()
         self.draws: seeds.Draws = seeds.Draws()
         self.trip, self.counted, self.unseeded = None, False, 0
-        self.variables: dict[Node, Variable] = {}  # the handle of each variable
+        self.variables: dict[Node, Variable] = {}  # handle → variable
         self.unknown_rank: set[Node] = set()
-        self.ranks: dict[Node, int] = {}  # of these, one that a call took
-        self.unknown_elements: set[tuple[Node, int]] = set()  # the same, of ops with several results
-        self.attached: dict[Node, list[Node]] = {}  # assignments that branches and loops make
+        self.ranks: dict[Node, int] = {}  # an accepted rank of each node of unknown rank
+        self.unknown_elements: set[tuple[Node, int]] = set()  # outputs of unknown rank, as (node, output number)
+        self.attached: dict[Node, list[Node]] = {}  # assignments by branches and loops
         self.control: dict[Node, frozenset[Node]] = {}
-        self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: the initializer, the initial value
+        self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: its initializer and initial value
         self._collections: dict[Any, list[Any]] = {}
         self._prefix = ""
         self.extents = Extents(self.trace)
         self.variable_scopes: dict[str, Any] = {}
         self.next_collections: Any = None
-        # What a session does before a run that needs one of these nodes: something, or draw the value that it has in that run.
+        # Functions that a session calls before a run that needs the node; for `drawn`, with the values of several nodes.
         self.actions: dict[Node, Any] = {}
-        self.drawn: dict[Node, tuple[Any, int]] = {}  # who gives the values of several nodes, and which of them it is
+        self.drawn: dict[Node, tuple[Any, int]] = {}  # the function, and the position among its values
 
-    # -- being the default graph
+    # -- the default graph
 
     def as_default(self) -> AbstractContextManager[Graph]:
-        """Open a context in which ops are recorded into this graph, in this thread."""
+        """Open a context in which this thread records into the graph."""
         return self._entered()
 
     @contextlib.contextmanager
@@ -111,7 +111,7 @@ class Graph(Operations):
 
     @property
     def seed(self) -> Any:
-        """The seed of the graph's random ops, set by `set_random_seed`; None: other numbers in each session."""
+        """The seed of the graph's random ops, set by `set_random_seed`; None: each session draws different numbers."""
         return self.seeds.seed
 
     @seed.setter
@@ -120,22 +120,22 @@ class Graph(Operations):
 
     @property
     def version(self) -> int:
-        """The number of ops that were recorded."""
+        """The number of recorded ops."""
         return len(self.trace.nodes)
 
     @property
     def finalized(self) -> bool:
-        """Whether the graph is closed for more ops."""
+        """Whether no more ops may be added."""
         return self._finalized
 
     def finalize(self) -> None:
-        """Close the graph: an op recorded from here on is a RuntimeError."""
+        """Close the graph: recording an op is a RuntimeError from now on."""
         self._finalized = True
 
-    # -- what the trace's scope is asked (see `core.program.Scope`)
+    # -- the interface of a trace's scope (see `control/scope.Scope`)
 
     def handle_of(self, variable: Variable) -> Node:
-        """Return the handle of a variable; RuntimeError if it is of another graph."""
+        """Return the handle of a variable; RuntimeError if it belongs to another graph."""
         if (held := variable._tensor.node) not in self.variables:
             raise RuntimeError(
                 f"Attempting to capture an EagerTensor without building a function: variable {variable.name!r} was not made in "
@@ -152,44 +152,44 @@ class Graph(Operations):
         self.handle_of(variable)
         if node in self.assignments or node.trace is not self.trace:
             node = engine.record(ASSIGN, (node,))
-        if node.op is ELEMENT:  # a branch or loop assigned it: what needs the one needs the other
+        if node.op is ELEMENT:  # if a branch or loop assigns it, a run of either needs both
             self.attached.setdefault(node.inputs[0], []).append(node)
         self.assignments[node] = variable
         return handle(node)
 
     def made(self, variable: Variable) -> None:
-        """Note a new variable: see `declare`."""
+        """Do nothing: `declare` adds the variable."""
 
     def initial(self, node: Node) -> Any:
-        """Return the value of a variable made here: none."""
+        """Return None: a session computes initial values."""
         return None
 
     def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
-        """Return the op itself: the Session checks its values when it runs it."""
+        """Return the op itself, as a Session checks its values."""
         return op
 
     def differentiated(self, targets: Sequence[Node]) -> None:
-        """Ignore targets of a gradient, which are run with it."""
+        """Do nothing: a session runs the targets of a gradient with it."""
 
-    # -- what tensors, variables and conversions ask
+    # -- for tensors, variables and conversions
 
     def constant(self, array: Any) -> Node:
-        """Return a `Const` op."""
+        """Record a `Const` op."""
         return engine.record(CONST, (), (IdentityAttr(array),))
 
     def counting(self, count: int, rows: Sequence[Node]) -> Node:
-        """Record an op that counts the numbers below `count`, the first extent of `rows`."""
-        if engine.local.trace is not self.trace:  # a function, branch or loop, which knows it by what it takes
+        """Record an op that counts from 0 to `count`, exclusive, the first extent of `rows`."""
+        if engine.local.trace is not self.trace:  # a function, branch or loop takes it from its parameter
             return engine.record(COUNT, tuple(rows[:1]), (None,))
         return engine.record(COUNT, (), (count,))
 
     def integers(self, node: Node) -> np.ndarray | None:
-        """Return the value of a node of integers that follows from extents and constants, with symbols; else None."""
+        """Return the elements of an integer node that follow from extents and constants, with symbols; None if unknown."""
         found = structure_of(node)
         return None if found is None else found[0]
 
     def structural(self, node: Node) -> tuple[Any, ...]:
-        """Return the ints of a node's value, as far as they are known: see `structure_of`."""
+        """Return the elements of a node, with Dims for unknown ones: see `structure_of`."""
         found = self.integers(node)
         kept = bool(naming.local.calls) and not naming.local.calls[-1].through
         if found is None or (kept and self.keeps and found.dtype.hasobject):
@@ -200,13 +200,13 @@ class Graph(Operations):
         return tuple([v if type(v) is Dim else int(v) for v in found.ravel()])
 
     def supposed(self, node: Node) -> np.ndarray | None:
-        """Return a value to go on with, where one is needed that is not known: none, as what follows would depend on it."""
+        """Return None: a graph assumes no values, as later ops would depend on them."""
         return None
 
     def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
-        """Record an op whose result's shape depends on values: a run that needs it is not compiled as a whole.
+        """Record an op whose result's shape depends on values, so that a run with it is not compiled as a whole.
 
-        The op says which of its extents those are.
+        The op states which extents are unknown.
         """
         known = all(n.value is not None or n.op is CONST for n in nodes)
         if naming.local.calls and not naming.local.calls[-1].through and not known:
@@ -219,7 +219,7 @@ class Graph(Operations):
         return EagerTensor(node)
 
     def set_shape(self, node: Node, shape: TensorShape) -> None:
-        """Make unknown extents of a node known; ValueError if `shape` contradicts it."""
+        """Set unknown extents of a node; ValueError if `shape` contradicts known ones."""
         if node in self.unknown_rank and shape.rank is not None:
             self.unknown_rank.discard(node)
             self.extents.changed(node)
@@ -234,16 +234,16 @@ class Graph(Operations):
         )
 
     def open_rank(self, node: Node) -> bool:
-        """Return whether the rank of a node is not known."""
+        """Return whether the rank of a node is unknown."""
         return node in self.unknown_rank or (node.op is ELEMENT and (node.inputs[0], node.attrs[0]) in self.unknown_elements)
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
-        """Let a node have other extents in each run, where `shape` has None."""
+        """Make extents of a node unknown where `shape` has None."""
         node.aval = aval(symbols_for(shape), node.aval.dtype)
         self.extents.changed(node)
 
     def opened(self, node: Node, shape: TensorShape) -> Node:
-        """Return `node`, as something that has other extents when the graph runs, where `shape` has None."""
+        """Record a copy of `node` with unknown extents where `shape` has None."""
         from gradtape._src.ops.array.shape import identity
 
         new: Node = identity(handle(node)).node
@@ -251,7 +251,7 @@ class Graph(Operations):
         return new
 
     def attribute(self, of: Tensor, name: str) -> Any:
-        """Return an attribute that a Tensor has in a graph only."""
+        """Return an attribute of Tensors in graphs."""
         node = of.node
         if name == "graph":
             return self
@@ -271,7 +271,7 @@ class Graph(Operations):
         return operation
 
     def _following(self, assignment: Tensor, name: str) -> Any:
-        """Return the method `name` of the variable that `assignment` assigns, to be run after it."""
+        """Return the method `name` of the variable assigned by `assignment`, to run after that."""
         variable = self.assignments.get(assignment.node)
         if variable is None:
             raise AttributeError(
@@ -285,7 +285,7 @@ class Graph(Operations):
         return follow
 
     def variable_attribute(self, variable: Variable, name: str) -> Any:
-        """Return an attribute that a Variable has in a graph only."""
+        """Return an attribute of Variables in graphs."""
         initializer, initial = self._initializers[variable._uid]
         if name == "initializer":
             return self.operation_of(initializer)
@@ -304,7 +304,7 @@ class Graph(Operations):
         return lambda value, session=None: self._session(session, "load").load(variable, value)
 
     def evaluate(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
-        """Run a tensor, variable or operation in `session`, or the default one."""
+        """Run a tensor, variable or operation in `session`, or in the default session."""
         return self._session(session, "run" if isinstance(fetch, Operation) else "eval").run(fetch, feed_dict)
 
     def _session(self, session: Any, how: str) -> Any:
@@ -326,7 +326,7 @@ class Graph(Operations):
     # -- variables
 
     def declare(self, variable: Variable, initial: Node, name: str | None) -> tuple[EagerTensor, str]:
-        """Enter a new variable: its handle and its name. It gets a value when a session runs its initializer."""
+        """Add a new variable; return its handle and name. A session runs its initializer."""
         full = self.unique_name(name or "Variable")
         if initial.value is not None and initial.trace is None:
             initial = self.constant(initial.value)
@@ -347,7 +347,7 @@ class Graph(Operations):
         return EagerTensor(held), f"{full}:0"
 
     def begin_with(self, variable: Variable, value: Any) -> None:
-        """Let the variable's initializer give another value than it was made with."""
+        """Replace the value that the variable's initializer assigns."""
         initial = self.constant(value)
         assign = self._recorded(ASSIGN, (initial,), (), self.unique_name(f"{variable.name.removesuffix(':0')}/Assign"))
         self.assignments[assign] = variable
@@ -368,14 +368,14 @@ class Graph(Operations):
         return contextlib.nullcontext()
 
     def container(self, container_name: str) -> AbstractContextManager[None]:
-        """Open a context that names a container; a session's values are its own without one."""
+        """Open a context without effect: a session has its own values without a container."""
         return contextlib.nullcontext()
 
     colocate_with = device
 
     @public
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
-        """Open a context for ops that run after `control_inputs` (operations, tensors); None: no dependencies."""
+        """Open a context for ops that run after `control_inputs` (operations, tensors); None removes all dependencies."""
         if control_inputs is None:
             return self._controlled(None)
         nodes = set()
@@ -392,7 +392,7 @@ class Graph(Operations):
         return self._controlled(frozenset(nodes))
 
     def await_inside(self, control_inputs: Any) -> None:
-        """Add control dependencies of a branch or loop under trace to outer ops: they run before it."""
+        """Add dependencies of a branch or loop under trace on outer ops, which then run before it."""
         nodes = [getattr(item, "node", None) for item in nest.flatten(control_inputs)]
         self._awaited.update([n for n in nodes if n is not None and n.trace is self.trace])
 
@@ -414,7 +414,7 @@ class Graph(Operations):
         return item
 
     def group(self, inputs: Sequence[Any], name: str) -> Operation:
-        """Return an Operation that runs all of `inputs`."""
+        """Return an Operation that runs all `inputs`."""
         with self.control_dependencies(list(inputs)):
             engine.record(NOOP, ())
         node = self.trace.nodes[-1]
@@ -422,14 +422,14 @@ class Graph(Operations):
         return self.operation_of(node)
 
     def control_inputs_of(self, node: Node) -> frozenset[Node]:
-        """Return the nodes that run before `node` though it takes nothing from them."""
+        """Return the nodes that run before `node` by control dependencies."""
         note = self._notes.get(node.index)
         return frozenset() if note is None else note.control
 
     # -- collections
 
     def _collections_here(self) -> dict[Any, list[Any]]:
-        """Return the collections, or their copies in the function that is being traced: it shares those of variables only."""
+        """Return the collections; in a function under trace, copies of all but those of variables."""
         found = self._collections
         functions: list[Any] = []
         trace: Trace | None = engine.local.trace
@@ -447,27 +447,27 @@ class Graph(Operations):
 
     @public
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Enter `value` in the collection `name`."""
+        """Add `value` to the collection `name`."""
         self._collections_here().setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Enter `value` in each of the collections `names`."""
+        """Add `value` to each of the collections `names`."""
         for name in [names] if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """Return a collection; with `scope`, only items whose names begin like this regular expression."""
+        """Return a copy of a collection; with `scope`, only items whose names start with a match of this regular expression."""
         found = self._collections_here().get(name, [])
         if scope is None:
             return list(found)
         return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """Return a collection itself: what is done to the list is done to it."""
+        """Return a collection itself; changes of the list change the collection."""
         return self._collections_here().setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[Any]:
-        """Return the names of the collections that have something in them."""
+        """Return the names of the collections that are not empty."""
         return [name for name, items in self._collections_here().items() if items]
 
     def clear_collection(self, name: Any) -> None:
@@ -477,15 +477,15 @@ class Graph(Operations):
     # -- feeding and fetching
 
     def is_feedable(self, tensor: Any) -> bool:
-        """Return whether a Session can be fed a value for `tensor`."""
+        """Return whether a Session accepts a feed for `tensor`."""
         return isinstance(tensor, Tensor) and graph_of(tensor.node) is self
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Return whether a Session can be asked for `tensor_or_op`."""
+        """Return whether a Session can fetch `tensor_or_op`."""
         return True
 
     def placeholder(self, dtype: Any, shape: TensorShape, name: str) -> Tensor:
-        """Return a tensor whose value is fed."""
+        """Return a tensor to be fed."""
         extents = () if shape.rank is None else symbols_for(shape)
         node = engine.record(PLACEHOLDER, (), (dtype, extents))
         note = self._notes[node.index]
@@ -501,14 +501,12 @@ class Graph(Operations):
 
 
 def symbols_for(shape: TensorShape) -> tuple[Any, ...]:
-    """Return the extents of a TensorShape, a new symbol for one that is not known."""
+    """Return the extents of a TensorShape, with new symbols for unknown ones."""
     return tuple([unknown() if extent is None else extent for extent in shape.as_list()])
 
 
 def refused(error: Exception) -> Exception:
-    """Return the error of an op that cannot take its inputs: a ValueError while a graph is built, a TypeError if it is for
-    their dtype.
-    """
+    """Return the error for an op with invalid inputs: while a graph is built a ValueError, or a TypeError for a wrong dtype."""
     trace: Trace | None = engine.local.trace
     while trace is not None and getattr(trace.scope, "graph", None) is None:
         trace = trace.parent
@@ -540,7 +538,7 @@ _default: list[Graph] = []
 
 @public
 def get_default_graph() -> Graph:
-    """Return the graph that ops are recorded into; in eager code the one that they would be recorded into otherwise."""
+    """Return the graph into which ops are recorded; in eager code the one that would be used in a session."""
     trace: Trace | None = engine.local.trace
     while trace is not None:
         graph: Graph | None = getattr(trace.scope, "graph", None)
@@ -553,13 +551,13 @@ def get_default_graph() -> Graph:
 
 
 def get_default_session() -> Any:
-    """Return the innermost session that is entered in this thread, or None."""
+    """Return the innermost session entered in this thread, or None."""
     return local.sessions[-1] if local.sessions else None
 
 
 @public
 def disable_eager_execution() -> None:
-    """Record into the default graph from here on, in this thread, instead of running ops."""
+    """Record ops into the default graph from now on, in this thread, instead of running them."""
     if local.entered is None:
         if engine.local.trace.parent is not None:
             raise ValueError("tf.disable_eager_execution must be called outside of graphs, functions and gradients.")
@@ -571,7 +569,7 @@ def disable_eager_execution() -> None:
 
 @public
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Run ops at once again."""
+    """Run ops at once again, in this thread."""
     if local.entered is not None:
         entered, local.entered = local.entered, None
         entered.__exit__(None, None, None)
@@ -579,7 +577,7 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
 
 @public
 def reset_default_graph() -> None:
-    """Begin with an empty default graph."""
+    """Replace the default graph by an empty one."""
     active = local.entered is not None
     current = get_default_graph()
     if current is not (_default[0] if _default else None):
@@ -592,6 +590,6 @@ def reset_default_graph() -> None:
 
 
 def in_graph() -> Graph | None:
-    """Return the graph that the thread records into, or None."""
+    """Return the graph into which this thread records, or None."""
     graph: Graph | None = engine.current_graph()
     return graph

@@ -1,4 +1,4 @@
-"""Branches and loops whose results have shapes that depend on values: a graph runs them op by op, as eager code would."""
+"""Branches and loops with results whose shapes depend on values, which a graph runs op by op like eager code."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from gradtape._src.v1.graphs.kinds import BY_VALUES, LATE
 
 
 class NeedsEager(Exception):
-    """A trace met a shape that depends on values."""
+    """A trace has met a shape that depends on values."""
 
 
 class Outputs(list[Node]):
-    """The outputs of an op that has several."""
+    """The outputs of an op with several outputs."""
 
 
 class NodeRows(list[Node]):
-    """The rows of a loop's residual, of several shapes."""
+    """The rows of a loop's residual, with different shapes."""
 
 
 def is_open(program: Program) -> bool:
-    """Return whether a Program cannot be compiled as it was recorded: extents are not known, or an op needs values."""
+    """Return whether a Program cannot be compiled as recorded: it has unknown extents, or an op that needs values."""
     known: bool | None = program.derived.get("open")
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
@@ -44,12 +44,12 @@ def is_open(program: Program) -> bool:
 
 
 def only_in_graphs(program: Program) -> bool:
-    """Return whether a Program has results that have shapes only when a graph runs it, though its parameters have shapes."""
+    """Return whether a Program with parameters of known shapes has results whose shapes are known only when a graph runs it."""
     return is_open(program) and not any(a.open for a in program.parameters)
 
 
 def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
-    """Return whether all branches of an op give the same shapes, and a loop those that it takes."""
+    """Return whether all branches of an op have the same result shapes, and loops keep the shapes of their carry."""
     given: dict[int, Any] = {}
     for program, takes, gives, _, carried in op.bodies(attrs) if isinstance(op, StructuredOp) else ():
         results = [program.aval_of(r) for r in program.outputs]
@@ -61,7 +61,7 @@ def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
 
 
 class Live:
-    """The Interpreter of a session that runs op by op: values are nodes that `replay` records, and shapes are what they are."""
+    """The Interpreter of a session that runs op by op. Values are nodes recorded by `replay`, with their actual shapes."""
 
     residuals = True
 
@@ -74,7 +74,7 @@ class Live:
         return nodes
 
     def holds(self, program: Program, inputs: Sequence[Node]) -> bool:
-        """Record a condition and look at its value."""
+        """Record a condition and return its value."""
         return bool(self.number(self.call(program, inputs)[0]))
 
     def number(self, value: Node) -> Any:
@@ -82,18 +82,18 @@ class Live:
         return to_numpy(value).item()
 
     def extent(self, value: Node | NodeRows) -> int:
-        """Return how many rows a value has."""
+        """Return the number of rows of a value."""
         return len(value) if isinstance(value, NodeRows) else int(value.aval.shape[0])
 
     def row(self, value: Node | NodeRows, at: int) -> Node:
-        """Record the reading of a row."""
+        """Record an op that reads a row."""
         if isinstance(value, NodeRows):
             return value[at]
         row: Node = handle(value)[at].node
         return row
 
     def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node | NodeRows:
-        """Record the joining of all rows that there are; their number is what it is. Rows of several shapes stay apart."""
+        """Record an op that stacks all rows. Rows of different shapes are kept as NodeRows."""
         if len({row.aval for row in rows}) > 1:
             return NodeRows(rows)
         if not rows:
@@ -102,12 +102,12 @@ class Live:
         return made
 
     def constant(self, number: int) -> Node:
-        """Record an int64 scalar."""
+        """Return an int64 scalar constant."""
         return engine.constant(np.array(number, np.int64))
 
 
 def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Outputs:
-    """Run a branch, a loop or a call in Python; `replay` records each op in it."""
+    """Run a branch, loop or call in Python; `replay` records each op in it."""
     if not isinstance(op, StructuredOp):
         raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
     return Outputs(op.interpret(Live(replay), attrs, inputs))

@@ -1,4 +1,4 @@
-"""The ops that only a graph has, and the ints in it that are known when it runs."""
+"""Ops that exist only in graphs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradtape._src.core.values.dim import unknown
 
 
 class IdentityAttr:
-    """An array as an attribute: equal to itself only."""
+    """An array as an attribute, compared by identity."""
 
     __slots__ = ("array",)
 
@@ -32,7 +32,7 @@ def _never(*inputs: Any, **attributes: Any) -> Any:
 
 
 def _graph_op(type: str, infer: Any, attributes: str | None = None) -> Op:
-    """Return an op that a Session replaces; `attributes` are the names of its attributes."""
+    """Declare an op that a Session replaces when it runs; `attributes` are the names of its attributes."""
     return define(
         Op(type, _never, infer=infer, effect=True, attributes=attributes, flops=0, reason="it is where a graph begins or ends")
     )
@@ -43,9 +43,9 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
 
 
 class MadeUp:
-    """The stand-in for an op in a sketch, which is never run.
+    """A stand-in for an op in a Sketch, which never runs.
 
-    `blocked` are the inputs to which no gradient flows, `sliced` those whose gradients are IndexedSlices.
+    `blocked` are the inputs that get no gradient, `sliced` those that get IndexedSlices.
     """
 
     __slots__ = ("_blocked", "_sliced")
@@ -54,14 +54,14 @@ class MadeUp:
         self._blocked, self._sliced = blocked, sliced
 
     def gradient(self, op: Any, *grads: Any) -> list[Any]:
-        """Return something of the shape of each input that gets a gradient."""
+        """Return a value with the right shape for each input that gets a gradient."""
         flows = [x.node.aval.inexact and i not in self._blocked for i, x in enumerate(op.inputs)]
         made = [x * 0 if flow else None for x, flow in zip(op.inputs, flows, strict=True)]
         return [_rows_of(x) if x is not None and i in self._sliced else x for i, x in enumerate(made)]
 
 
 def _rows_of(x: Any) -> IndexedSlices:
-    """Return IndexedSlices that stand for any number of rows of `x`."""
+    """Return IndexedSlices for an unknown number of rows of `x`."""
     avals = aval((count := unknown(), *x.node.aval.shape[1:]), x.node.aval.dtype), aval((count,), np.dtype(np.int64))
     made = engine.record_as(LATE, (x.node,), (IdentityAttr(MadeUp(())), avals), avals)
     values, indices = map(handle, engine.elements(made))
@@ -69,7 +69,6 @@ def _rows_of(x: Any) -> IndexedSlices:
 
 
 def _gradient_of_late(op: Any, *grads: Any) -> list[Any]:
-    """Return the gradient that the call states."""
     found: list[Any] = op.entry.node.attrs[0].array.gradient(op, *grads)
     return found
 
@@ -91,7 +90,7 @@ CONST = define(
 NOOP = _graph_op(function_names.NO_OP, lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
 BEGINNINGS = (PLACEHOLDER, HANDLE, NOOP)
-# (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
+# (ys…, their cotangents…, xs…) → gradients: recorded as one op, and differentiated when the graph runs.
 GRADIENT = define(
     Op(
         "SymbolicGradient",
@@ -102,7 +101,7 @@ GRADIENT = define(
         gradient=_gradient_of_gradient,
     )
 )
-# A call of a public function that is made when the graph runs, as its inputs' shapes are not known before.
+# A deferred call of a public function, made when the graph runs and the inputs' shapes are known.
 LATE = define(
     Op(
         "Late",
@@ -117,13 +116,13 @@ LATE = define(
 )  # fmt: skip
 
 
-BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values
+BY_VALUES: set[Op] = set()  # the ops of a graph with results whose shapes depend on values
 
 
 class Request:
-    """A call of `gradients`: positions among the op's inputs, and how its outputs make the results.
+    """A call of `gradients`: positions among the op's inputs, and the layout of its results.
 
-    `layout` has for each x None, the number of an output, or those of the values and indices of IndexedSlices.
+    `layout` has for each x None, an output number, or the output numbers of values and indices of IndexedSlices.
     """
 
     __slots__ = ("avals", "given", "layout", "stops", "xs", "ys", "zero")
@@ -137,7 +136,7 @@ class Request:
         self.avals, self.layout = (), []
 
     def flat(self, results: Sequence[Any]) -> list[Node]:
-        """Return the nodes of the op's outputs, from the gradients."""
+        """Return the nodes of the op's outputs for these gradients."""
         nodes: list[Node] = []
         for result, layout in zip(results, self.layout, strict=True):
             if isinstance(layout, int):

@@ -1,4 +1,4 @@
-"""The operations of a graph, under TensorFlow's names."""
+"""A graph's operations under TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
 
 OPERATOR_FRAMES = frozenset(["forward", "reflected", "call"])
-# Functions that name their result after themselves, and the type that TensorFlow gives to a number spread over a shape.
+# Functions that name their result after themselves; for a number filled to a shape TensorFlow shows this type.
 OWN_NAMES = frozenset(["zeros", "ones", "zeros_like", "ones_like"])
-SUMMARIES = ("scalar", "histogram", "image", "text")  # of which any name is made a valid one
+SUMMARIES = ("scalar", "histogram", "image", "text")  # these convert any name to a valid one
 SPREAD_TYPES = {"zeros": _fill.op.type, "ones": _fill.op.type, "zeros_like": "ZerosLike", "ones_like": "OnesLike"}
 EXPLICIT = frozenset(["constant", "convert_to_tensor", "read_value", "identity"])
 VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 
 
 class Note:
-    """The context in which an op was recorded: the name scope, the public function that was called, control dependencies.
+    """The context in which an op was recorded: name scope, public function, control dependencies.
 
-    `contexts` are the open contexts of those, `control` is what all of them wait for.
+    `contexts` are the open contexts of control dependencies, `control` is the union of these.
     """
 
     __slots__ = ("call", "contexts", "control", "implicit", "name", "outermost", "prefix")
@@ -65,7 +65,7 @@ class Note:
     """
 )
 class Operations:
-    """The part of a graph that knows its operations by name."""
+    """The part of a graph that manages its operations by name."""
 
     if TYPE_CHECKING:
         graph: Graph
@@ -73,19 +73,19 @@ class Operations:
     def __init__(self) -> None:
         scope: Any = self
         self.trace = Trace(engine.UNBOUNDED, Trace(engine.UNBOUNDED), None, scope)
-        self.assignments: dict[Node, Variable] = {}  # what gives a variable a new value
+        self.assignments: dict[Node, Variable] = {}  # assignment → variable
         self._notes: dict[int, Note] = {}
         self._seen = 0
         self._operations: dict[str, Operation] = {}
         self._of_node: dict[Node, Operation] = {}
         self._names: dict[str, int] = {}
         self._controls: list[frozenset[Node]] = []
-        self._awaited: set[Node] = set()  # what a branch or loop that is being traced waits for
+        self._awaited: set[Node] = set()  # outer dependencies of a branch or loop under trace
         self._finalized = False
-        self.shown: Op | None = None  # after which what is recorded next is named
+        self.shown: Op | None = None  # the op after which the next node is named
 
     def note(self, op: Op) -> None:
-        """Note an op before it is recorded."""
+        """Note the context of an op before it is recorded."""
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified. Record ops before finalize(), or in another graph.")
         op = self.shown or op
@@ -113,7 +113,7 @@ class Operations:
         self._notes[len(self.trace.nodes)] = note
 
     def _recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes, name: str) -> Node:
-        """Record an op under this very name; no control dependencies."""
+        """Record an op under this exact name, without control dependencies."""
         controls, self._controls = self._controls, []
         try:
             node = engine.record(op, inputs, attrs)
@@ -131,7 +131,7 @@ class Operations:
     # -- operations
 
     def _sync(self) -> None:
-        """Enter the Operations of the nodes that were recorded since."""
+        """Create the Operations of newly recorded nodes."""
         nodes = self.trace.nodes
         while self._seen < len(nodes):
             node = nodes[self._seen]
@@ -145,7 +145,7 @@ class Operations:
         op = shown_op(node)
         type_ = op.type
         inputs: list[Node] = []
-        if type_ == _broadcast_to.op.type and note.outermost in OWN_NAMES:  # a number spread over a shape
+        if type_ == _broadcast_to.op.type and note.outermost in OWN_NAMES:  # a number filled to a shape
             like = list(node.inputs[:1]) if node.op is LATE else self.graph.extents.sources_of(node.attrs[0])
             type_ = SPREAD_TYPES[note.outermost] if like else CONST.type
             return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
@@ -169,8 +169,9 @@ class Operations:
         return self._add(node, name, type_, inputs, self._control_of(note, inputs))
 
     def _control_of(self, note: Note, inputs: Sequence[Node]) -> list[Operation]:
-        """Return the control inputs as TensorFlow lists them: none of a context in which an input was made, which waited
-        already.
+        """Return the control inputs as TensorFlow lists them.
+
+        A context is left out if an input was created in it, since that has waited already.
         """
         producers = [_producer(i) for i in inputs]
         made = [other for p in producers if (other := self._notes.get(p.index)) is not None]
@@ -205,7 +206,7 @@ class Operations:
         return self._unique(f"{call.scope}/{shown_op(node).type}")
 
     def operation_of(self, node: Node) -> Operation:
-        """Return the Operation that gives a node."""
+        """Return the Operation that produces a node."""
         self._sync()
         return self._operation(_producer(node))
 
@@ -229,7 +230,7 @@ class Operations:
 
     @public
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return `name` under the open name scopes, with a number behind it if it is taken."""
+        """Return `name` within the open name scopes, made unique by a number."""
         self._sync()
         if not VALID.match(name):
             raise ValueError(f"'{name}' is not a valid scope name. It may have letters, digits and _.\\-/ in it.")
@@ -252,27 +253,27 @@ class Operations:
 
     @public
     def name_scope(self, name: str) -> AbstractContextManager[Any]:
-        """Open a context that puts `name/` before the names of the ops made in it."""
+        """Open a context that prefixes the names of ops created in it by `name/`."""
         if not name:
             return NameScope("")
         return NameScope(name if name.endswith("/") else self.unique_name(name) + "/")
 
     def get_name_scope(self) -> str:
-        """Return the name scopes that are open, without the "/" at the end."""
+        """Return the open name scopes, without the final "/"."""
         return scopes.prefix().rstrip("/")
 
     @public
     def get_operations(self) -> list[Operation]:
-        """Return all operations, in the order in which they were made."""
+        """Return all operations in the order of their creation."""
         self._sync()
         return list(self._operations.values())
 
     @public
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:
-        """Return the operations as a `GraphDef`, TensorBoard's message: to look at or to draw, as nothing here runs it.
+        """Return the operations as a `GraphDef`, TensorBoard's message, to look at or to draw; gradtape cannot run one.
 
-        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Values of constants are in it
-        where they are known and have up to 1024 elements.
+        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Constants include their known values
+        up to 1024 elements.
 
         >>> with tf.Graph().as_default() as graph:
         ...     x = tf.square(tf.constant(2.0, name="two"), name="x")
@@ -299,7 +300,7 @@ class Operations:
 
     @public
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """Return the Tensor or Operation that `obj` is, or that it names."""
+        """Return the Tensor or Operation that `obj` is or names."""
         if isinstance(obj := variable_of(obj), Variable):
             obj = obj._tensor
         if isinstance(obj, Tensor) and allow_tensor:
@@ -351,7 +352,7 @@ class Operations:
 
 
 class NameScope:
-    """A context in which names begin with a prefix."""
+    """A context with a prefix for names."""
 
     def __init__(self, prefix: str) -> None:
         self._to = prefix
@@ -365,19 +366,19 @@ class NameScope:
 
 
 def shown_op(node: Node) -> Op:
-    """Return the op that a node shows: of a call that the graph keeps, that of its result."""
+    """Return the op to display for a node: for a deferred call, the op that produced its result."""
     assert node.op is not None
     return shown(node.op, node.attrs)
 
 
 def shown(op: Op, attrs: Attributes) -> Op:
-    """Return the op that one with these attributes shows."""
+    """Return the op to display for an op with these attributes."""
     sample = getattr(attrs[0].array, "sample", None) if op is LATE else None
     return op if sample is None else op_of_sample(sample)
 
 
 def op_of_sample(sample: Node) -> Op:
-    """Return the op that made a node aside."""
+    """Return the op of a node recorded in an Aside."""
     if sample.op is RAN:
         op: Op = sample.attrs[0]
         return op
@@ -385,7 +386,7 @@ def op_of_sample(sample: Node) -> Op:
 
 
 def shown_inputs(node: Node) -> Sequence[Node]:
-    """Return the inputs that a node shows: of a call that is one op, those of the op, with the constants that the call made."""
+    """Return the inputs to display for a node: for a deferred call of a single op, those of the op, including its constants."""
     call: Any = node.attrs[0].array if node.op is LATE else None
     sample = getattr(call, "sample", None)
     if sample is None:
@@ -396,7 +397,6 @@ def shown_inputs(node: Node) -> Sequence[Node]:
 
 
 def _producer(node: Node) -> Node:
-    """Return the node of the op that gives a value."""
     return node.inputs[0] if node.op is ELEMENT else node
 
 
@@ -408,7 +408,7 @@ def _parameter(op: Op, position: int) -> str:
 
 
 def _main(call: naming.NamedCall) -> Node | None:
-    """Return the node of a call's result."""
+    """Return the node of a call's first result."""
     for item in nest.flatten(call.result):
         if isinstance(item, IndexedSlices):
             item = item.values

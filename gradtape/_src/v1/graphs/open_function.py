@@ -1,4 +1,4 @@
-"""A function with open extents, traced once: as a graph, which is recorded again with the extents of each call."""
+"""A function traced once for arguments of unknown rank, as a graph, which is recorded again for the shapes of each call."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Parameter = tuple[str, Any, TensorShape]  # name, dtype, shape
 
 
 class Refused(BaseException):
-    """A function does what a graph cannot keep for it: it is traced for each list of shapes. No `except` of its own sees this."""
+    """A function does something that a graph cannot keep: it is traced for each list of shapes. User code cannot catch this."""
 
 
 class OpenGraph(Graph):
-    """The graph of a function. Variables are those of the program around it, and seeds are drawn as in a function."""
+    """The graph of a function. It uses the variables of the surrounding program, and draws seeds like a function."""
 
     building_function: ClassVar[bool] = True
 
@@ -48,11 +48,11 @@ class OpenGraph(Graph):
         self._handles: dict[int, Node] = {}
 
     def _refuse(self) -> NoReturn:
-        self.refused = True  # for code that excepts whatever there is
+        self.refused = True  # user code may catch even this error
         raise Refused
 
     def handle_of(self, variable: Variable) -> Node:
-        """Return the handle of a variable, which is entered when it is used first. One of open extents is refused."""
+        """Return the handle of a variable, declared on first use; refuse one of unknown extents."""
         held = self._handles.get(id(variable))
         if held is None:
             if not variable.shape.is_fully_defined():
@@ -63,11 +63,11 @@ class OpenGraph(Graph):
         return held
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """Note that `node` assigns the variable; as in a function, the assignment gives the variable."""
+        """Note that `node` assigns the variable. As in a function, the assignment returns the variable."""
         super().hold(variable, node)
 
     def initial(self, node: Node) -> Any:
-        """Return the value of a variable's initial value; refuse one that depends on arguments."""
+        """Return a variable's computed initial value; refuse one that depends on arguments."""
         try:
             return initial_value(self.trace, node)
         except MadeFromArguments:
@@ -78,12 +78,12 @@ class OpenGraph(Graph):
         self._refuse()
 
     def differentiated(self, targets: Sequence[Node]) -> None:
-        """Refuse a gradient: the explainer reads traces with true shapes."""
+        """Refuse a gradient, since the explainer reads traces with true shapes."""
         self._refuse()
 
 
 class OpenFunction:
-    """A function that was traced for tensors of these `specs`, with open extents; `again` records it for given ones."""
+    """A function traced for tensors of these `specs`, with unknown extents; `again` records it for given tensors."""
 
     def __init__(
         self, call: Callable[[Sequence[Node]], Any], convert: Callable[[Any], Any], parameters: Sequence[Parameter]
@@ -109,16 +109,16 @@ class OpenFunction:
 
     @property
     def avals(self) -> list[Aval]:
-        """The Avals of the tensors among the results, with symbols for open extents."""
+        """The Avals of the tensors among the results, with symbols for unknown extents."""
         return [x.node.aval for x in self._results if isinstance(x, Tensor)]
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shapes of the tensors among the results, as far as they are known."""
+        """The shapes of the tensors among the results, with None for unknown extents."""
         return [stated_shape(x.node) for x in self._results if isinstance(x, Tensor)]
 
     def again(self, nodes: Sequence[Node]) -> Any:
-        """Record the function where the thread records, with `nodes` as its parameters. NeedsValues if that takes values."""
+        """Record the function with `nodes` as its parameters; NeedsValues if that needs values."""
         scope: Any = engine.local.trace.scope
         replay = Again(self._graph, dict(zip(self._parameters, nodes, strict=True)), {}, scope)
         try:
@@ -130,13 +130,14 @@ class OpenFunction:
 
 
 class Again(Replay):
-    """A Replay into a function, whose ops keep the lines on which they stand."""
+    """A Replay into a function, which keeps the lines of ops."""
 
     def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
-        """Record one op. Of a branch that extents choose, the chosen side alone has to fit the shapes."""
+        """Record an op. If known extents decide a branch, only the side taken must be valid for the shapes."""
         try:
             return super().record(op, attrs, before, inputs, like)
-        except (ValueError, TypeError, OpError, NeedsEager):  # else both sides stay: gradients of the other one are zeros
+        # Otherwise both sides are recorded, so that gradients of the other one are zeros.
+        except (ValueError, TypeError, OpError, NeedsEager):
             known = self._without_the_rest(op, attrs, inputs) if isinstance(op, StructuredOp) else None
             if known is None:
                 raise
@@ -157,7 +158,7 @@ class Again(Replay):
         line = node.code, node.offset
         try:
             super()._step(node)
-        except InvalidArgumentError as error:  # what happens here is on the line of the call
+        except InvalidArgumentError as error:  # the call's line is the user's
             error.message = error.message.partition("\nDetected at ")[0] + detected_at(line)
             raise
         for new in trace.nodes[nodes:]:
@@ -165,17 +166,17 @@ class Again(Replay):
 
 
 def _happens(node: Node) -> bool:
-    """Return whether a node is run though nobody asks for its result."""
+    """Return whether a node runs even if its result is unused."""
     return (effectful(node.key) and node.op not in BEGINNINGS) or Trait.DEMANDED in node.op.traits
 
 
 def traced(
     call: Callable[[Sequence[Node]], Any], convert: Callable[[Any], Any], parameters: Sequence[Parameter]
 ) -> OpenFunction | None:
-    """Trace a function for tensors of open extents. `convert` makes a Tensor of a result.
+    """Trace a function for tensors of unknown extents; `convert` makes a Tensor of a result.
 
-    None if it does what a graph cannot keep, or takes None for a number: its true shapes may tell more. An error that the
-    function itself raises is its answer to the open extents.
+    None if a graph cannot keep it, or if it uses None as a number, which may work with true shapes. An error raised by the
+    function itself is passed on.
     """
     try:
         return OpenFunction(call, convert, parameters)

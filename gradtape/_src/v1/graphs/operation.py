@@ -1,4 +1,4 @@
-"""`Operation`: a node of a graph as TensorFlow shows it, by name."""
+"""`Operation`: TensorFlow's view of a graph's node."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Operation:
 
     @property
     def graph(self) -> Graph:
-        """The graph that it belongs to."""
+        """The graph to which it belongs."""
         return self._graph
 
     @property
     def device(self) -> str:
-        """The name of a device that was asked for: none is."""
+        """The empty string, as no device is assigned."""
         return ""
 
     @property
@@ -75,12 +75,12 @@ class Operation:
 
     @property
     def control_inputs(self) -> list[Operation]:
-        """The Operations that run before this one though it takes nothing from them."""
+        """The Operations that run before this one by control dependencies."""
         return list(self._control)
 
     @public
     def get_attr(self, name: str) -> Any:
-        """Return an attribute by name; ValueError if the op has none of it."""
+        """Return an attribute by name; ValueError if the op has no such attribute."""
         node = self.node
         op = node.op
         here = OF_TENSORFLOW.get(name, name)
@@ -96,7 +96,7 @@ class Operation:
             return node.aval.type
         if op is not None and (implied := implied_attribute(name, node.inputs, node)) is not None:
             return implied
-        if name == "value" and self._type == CONST.type:  # or what is computed from constants, as `zeros`
+        if name == "value" and self._type == CONST.type:  # or a value computed from constants, such as `zeros`
             value = node.attrs[0].array if op is CONST else constant_folding.folded(node)
             if value is not None:
                 return value

@@ -1,4 +1,4 @@
-"""The record of a graph: every op in it passes through here."""
+"""The hook through which a graph sees every op."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GraphOverrides(Overrides):
-    """The overrides of a graph's trace, which every op passes through: it notes the op's name there."""
+    """The overrides of a graph's trace. They see every op, and note its name."""
 
     __slots__ = ("_graph",)
 
@@ -25,7 +25,7 @@ class GraphOverrides(Overrides):
         self._graph = graph
 
     def extended(self, names: dict[str, str]) -> GraphOverrides:
-        """Return these overrides and `names`, which win."""
+        """Return these overrides updated by `names`."""
         return GraphOverrides(self._graph, self.names | names)
 
     def __call__(self, op: Op) -> Op:
@@ -34,7 +34,7 @@ class GraphOverrides(Overrides):
         return super().__call__(op)
 
     def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
-        """Return the node of an op on inputs whose shapes are not fully known, with the known part of its result."""
+        """Record an op on inputs of unknown shapes with the known part of its result; return its node."""
         found = hooks.graphs.inferred(self._graph, op, inputs, attrs)
         if found is None:
             return None

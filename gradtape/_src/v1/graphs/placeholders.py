@@ -1,4 +1,4 @@
-"""Placeholders: tensors of a graph whose values are fed to each run."""
+"""Placeholders: tensors of a graph that are fed in each run."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def _require_graph(what: str) -> None:
 
 @public
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
-    """Return a tensor whose value a Session is fed. `shape` may have None for extents that differ from run to run.
+    """Return a tensor to be fed by a Session. `shape` may have None for extents that differ between runs.
 
-    Without `shape` its rank is not known either: what depends on it is called when the graph runs.
+    Without `shape` its rank is unknown, and calls that depend on it are deferred to session time.
     """
     _require_graph("placeholder")
     if engine.graph_around() is None:
@@ -49,7 +49,7 @@ WITH_DEFAULT = define(
 
 @public
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return a tensor that has the value `input` unless a Session is fed another. In eager code and functions it is `input`."""
+    """Return a tensor with the value `input`, unless a Session feeds another. In eager code and functions it is `input`."""
     value = tensor(input)
     stated = TensorShape(shape)
     if not stated.is_compatible_with(extents_of(value)):

@@ -1,4 +1,4 @@
-"""Recording a part of a graph again, with true shapes, into a Program that can be run."""
+"""Recording part of a graph again with true shapes, into a Program that can run."""
 
 from __future__ import annotations
 
@@ -50,51 +50,51 @@ if TYPE_CHECKING:
 
 
 class RunScope(Scope):
-    """The variables of a run: those it reads are parameters, with the Avals that they have in the session."""
+    """The variables of a run. Those it reads are parameters, with their Avals in the session."""
 
     def __init__(self, avals: Callable[[Variable], Aval]) -> None:
         super().__init__()
         self._avals, self.fixes_strings = avals, False
 
     def guarded(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
-        """Return the op to record for one whose values are checked where it runs: all ops of a session's run were asked for."""
+        """Return the op to record for one that checks its values when it runs; all ops of a run are checked."""
         made = super().guarded(op, nodes, attrs)
         return made.guarded(always=True) if made.guards else made
 
     def read(self, variable: Variable) -> Node:
-        """Return the node that the variable holds now; at first a parameter."""
+        """Return the node of the variable's present value, at first a parameter."""
         node = self.now.get(id(variable))
         if node is None:
             node = self.now[id(variable)] = self.before(variable)
         return node
 
     def before(self, variable: Variable) -> Node:
-        """Return the node that the variable held when the run began."""
+        """Return the node of the variable's value at the start of the run."""
         found = self.variables.get(id(variable))
         if found is None:
             found = self.variables[id(variable)] = (variable, leaf(self._avals(variable), None))
         return found[1]
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """Note the assignment of a variable, which need not have had a value."""
+        """Note an assignment; the variable may have been uninitialized."""
         self.now[id(variable)] = self.after[id(variable)] = node
         self.written[id(variable)] = variable
 
 
 class ValueScope(RunScope):
-    """The variables of a run that is not compiled: their values."""
+    """The variables of a run that is not compiled, with their values."""
 
     def __init__(self, avals: Callable[[Variable], Aval], values: Callable[[Variable], Any]) -> None:
         super().__init__(avals)
         self._values = values
 
     def before(self, variable: Variable) -> Node:
-        """Return the value that the variable had when the run began."""
+        """Return a leaf with the variable's value at the start of the run."""
         return leaf(self._avals(variable), self._values(variable))
 
 
 def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ()) -> list[Node]:
-    """Return the nodes of `graph` that have to run for `wanted`, in the order in which they were recorded; not beyond `fed`."""
+    """Return the nodes of `graph` that `wanted` depends on, in the order of recording; `fed` nodes cut the search."""
     cut = set(fed)
     found: set[Node] = set()
     stack = [node for node in wanted if node not in cut]
@@ -114,9 +114,9 @@ def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ())
 
 
 class Replay:
-    """Records nodes of a graph again where the thread records now.
+    """Records nodes of a graph again into the thread's present trace.
 
-    `feeds` are the nodes that are parameters instead; `fed` has the values of those that are structure.
+    `feeds` maps fed nodes to parameters; `fed` has the values of feeds that determine shapes.
     """
 
     def __init__(
@@ -131,17 +131,17 @@ class Replay:
         tape: GradientTape | None = None,
     ) -> None:
         self.graph, self.fed, self.scope, self._initialized = graph, fed, scope, initialized
-        self._runs = True  # whether what is recorded will be run
+        self._runs = True  # whether the recorded ops will be run
         self._stream, self._has_value = stream, has_value
-        self._tape = tape  # of what runs op by op
+        self._tape = tape  # the tape of ops that run at once
         self.values: dict[Node, Any] = dict(feeds)
-        self._bound: dict[Atom, int] = {}  # extents of what is recorded in a branch, loop or function
+        self._bound: dict[Atom, int] = {}  # extents within a branch, loop or function
         self._parameters = [n for n in feeds.values() if n.value is None]
         self.reads: dict[Node, list[Node]] = {}
         self._streams = dict(graph.draws)
 
     def run(self, wanted: Iterable[Node]) -> None:
-        """Record what `wanted` need."""
+        """Record the nodes that `wanted` depends on."""
         for node in needed_nodes(self.graph, wanted, list(self.values)):
             if node not in self.values:
                 try:
@@ -153,13 +153,13 @@ class Replay:
                     raise
 
     def _name(self, error: Exception, node: Node) -> None:
-        """Say which op of the graph it was."""
+        """Add the name of the graph's op to an error."""
         message = getattr(error, "message", None)
         if message is not None and "{{node" not in message:
             error.message = f"{message}\n\t [[{{{{node {self.graph.operation_of(node).name}}}}}]]"  # type: ignore[attr-defined]
 
     def value(self, node: Node) -> Node:
-        """Return the node of this run for a node of the graph."""
+        """Return the new node for a node of the graph."""
         found: Node | None = self.values.get(node)
         if found is not None:
             return found
@@ -177,7 +177,7 @@ class Replay:
         return node
 
     def fetched(self, node: Node) -> Node:
-        """Return the result of a run for a node; of a variable that had a value its value before the run."""
+        """Return the result of a fetch; for an initialized variable its value at the start of the run."""
         if node.op is HANDLE and node not in self.values and self._has_value(self.graph.variables[node]):
             return self.scope.before(self.graph.variables[node])
         return self.value(node)
@@ -220,7 +220,7 @@ class Replay:
         )
 
     def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
-        """Record one op on `inputs`, whose Avals were `before` when it was recorded first; several nodes are `Outputs`."""
+        """Record an op on `inputs`, which had the Avals `before` in the graph; several nodes are returned as `Outputs`."""
         if op is ELEMENT and isinstance(inputs[0], Outputs):
             return inputs[0][attrs[0]]
         eager = engine.local.trace.scope is None
@@ -240,7 +240,7 @@ class Replay:
         if op.status is not None:
             op = check(op, tuple(inputs), attrs)
         if op.effect and not eager and "shapes" in op.attributes and attrs[op.attributes.index("shapes")] is None:
-            raise NeedsEager  # a Python function whose results have shapes that nobody stated
+            raise NeedsEager  # a Python function with results of unknown shapes
         if op.effect and eager:
             new = self._happened(op, tuple(inputs), attrs)
         else:
@@ -252,8 +252,9 @@ class Replay:
     def _with_true_shapes(
         self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]
     ) -> tuple[Attributes, list[Node]]:
-        """Return attributes and inputs of an op whose inputs had the Avals `before`; NeedsEager if shapes change in its
-        Programs.
+        """Return attributes and inputs of an op for true shapes; `before` are the inputs' Avals in the graph.
+
+        NeedsEager if shapes change within its Programs.
         """
         after = [source.aval for source in inputs]
         holds = op.structured
@@ -264,7 +265,7 @@ class Replay:
         return attrs, inputs
 
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Outputs:
-        """Make a call that waited for shapes or values."""
+        """Make a deferred call."""
         call = attrs[0].array
         if isinstance(call, Inlined):
             return Outputs(call.run(self, inputs, engine.local.trace.scope is None))
@@ -273,12 +274,12 @@ class Replay:
                 return Outputs(_nodes(call(inputs)))
             except engine.NeedsValues as error:
                 raise self._needs(error) from None
-            except (ValueError, TypeError) as error:  # at session time what an op refuses is an InvalidArgumentError
+            except (ValueError, TypeError) as error:  # session-time errors of ops are InvalidArgumentErrors
                 raise error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error)) from None
         return Outputs(_nodes(call(inputs)))
 
     def _needs(self, error: engine.NeedsValues) -> Exception:
-        """Return the error for a call that needs a value; it names the parameter if that is static."""
+        """Return the error for a call that needs a value: NeedsFeed if feeds determine it, else NeedsEager."""
         waiting = [error.node] if getattr(error, "node", None) is not None else []
         leaves: list[Node] = []
         while waiting:
@@ -303,7 +304,6 @@ class Replay:
         return Outputs(engine.elements(new)) if many else new
 
     def _happened(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node:
-        """Run an op that does something besides giving values."""
         result = execution.run_outside(op, attrs, [engine.value(n) for n in inputs])
         return engine.record_ran(op, inputs, attrs, result)
 
@@ -321,7 +321,7 @@ class Replay:
         return self._decoded(op, attrs, inputs)
 
     def _decoded(self, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
-        """Return attributes with numbers for the extents that were not known."""
+        """Return attributes with numbers in place of unknown extents."""
         after = [source.aval for source in inputs]
         if op is SCAN and dims(Scan(*attrs).length) and (rows := Scan(*attrs).rows(after)) is not None:
             attrs = Scan(*attrs)._replace(length=rows)
@@ -332,7 +332,7 @@ class Replay:
         return known
 
     def _known(self, value: Any) -> Any:
-        """Return an attribute's value with numbers for the extents that were not known."""
+        """Return an attribute's value with numbers in place of unknown extents."""
         if type(value) is tuple:
             return tuple(map(self._known, value)) if dims(value) else value
         return value.substituted({symbol: self._extent(symbol) for symbol in value.symbols}) if type(value) is Dim else value
@@ -355,16 +355,16 @@ class Replay:
         return int(found[0].ravel()[place])
 
     def _bind(self, before: Any, after: Any) -> None:
-        """Note what the extents of an Aval were that was not known when it was recorded."""
+        """Note the values of symbols in the Aval of a value."""
         if type(before) is not tuple and before.open and type(after) is not tuple and before.ndim == after.ndim:
             for dim, extent in zip(before.shape, after.shape, strict=True):
                 if type(dim) is Dim and (symbol := dim.symbol) is not None:
                     self._bound[symbol] = extent
 
-    # -- programs among the attributes: branches, loops, functions
+    # -- Programs among the attributes: branches, loops, functions
 
     def _program(self, program: Program, parameters: Sequence[Any], given: Sequence[Node]) -> Program:
-        """Return `program` for parameters of other Avals; `given` is what they stand for before the first trip."""
+        """Return `program` recorded for parameters of other Avals; `given` are their values before the first trip."""
         count = len(program.parameters) - len(program.constants)
         same = all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True))
         if same and not is_open(program):
@@ -374,7 +374,7 @@ class Replay:
             return execution.intern(tracing.close(inner, self.inlined(program, leaves), leaves, effects=True))
 
     def inlined(self, program: Program, inputs: Sequence[Node]) -> list[Node]:
-        """Record the ops of `program` one by one, on nodes that may have other Avals than its parameters."""
+        """Record the ops of `program` one by one, on nodes whose Avals may differ from its parameters."""
         constants = [
             engine.constant(c) if c.ndim or c.dtype.kind not in "iu" else engine.number(int(c), c.dtype)
             for c in program.constants
@@ -400,13 +400,13 @@ class Replay:
         request: Request = node.attrs[0]
         results = self.gradients(request)
         for position, (x, result) in enumerate(zip(request.xs, results, strict=True)):
-            if result is None and request.layout[position] is not None:  # it was not in what ran
+            if result is None and request.layout[position] is not None:  # the op did not run
                 like = self._sources(x)[0].aval
                 results[position] = zeros(like.shape, like.type)
         self.values[node] = Outputs(request.flat(results))
 
     def gradients(self, request: Request) -> list[Any]:
-        """Return the gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""
+        """Return the gradients of a request for each x: a Tensor, IndexedSlices, or None."""
         trace = engine.local.trace
         stops = {n for stop in request.stops for n in self._sources(stop)}
         if trace.scope is None and self._tape is not None:
@@ -435,7 +435,7 @@ class Replay:
         return results
 
     def _sources(self, node: Node) -> list[Node]:
-        """Return the nodes of a gradient's source; of a variable all of its reads."""
+        """Return the nodes of a gradient's source; for a variable, all its reads."""
         if node.op is HANDLE and node not in self.values:
             found = self.reads.get(node, [])
             return found or [self.scope.read(self.graph.variables[node])]
@@ -449,7 +449,7 @@ def _nodes(results: Any) -> list[Node]:
 
 
 def nodes_between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
-    """Return the nodes that were recorded for `made` out of `inputs`, in order."""
+    """Return the nodes on which `made` depends, back to `inputs`, in order."""
     found: dict[Node, None] = {}
     stack = [(node, False) for node in made]
     while stack:
@@ -466,6 +466,6 @@ def _plain(of: Aval) -> str:
 
 
 def _parameters(body: HeldProgram, avals: Sequence[Any]) -> list[Any]:
-    """Return the Avals of a Program's parameters, from those of the op's inputs."""
+    """Return the Avals of a Program's parameters, given those of the op's inputs."""
     taken = [avals[i] for i in body.takes]
     return [aval(a.shape[1:], a.dtype) if p in body.rows else a for p, a in enumerate(taken)]

@@ -1,4 +1,4 @@
-"""Functions over tensors of unknown rank, and loops whose variables change it: traced once for each rank that there is."""
+"""Functions of tensors of unknown rank, and loops whose variables change their rank: traced once for each rank."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionEr
 
 
 class PerShape:
-    """A function of nodes that is traced for each list of Avals, and what its traces take from around it.
+    """A function of nodes traced for each list of ranks and dtypes.
 
-    For each list of ranks and dtypes, unless it looks `by_extents`, too.
+    With `by_extents` it is traced for each list of Avals.
     """
 
     def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
         self._function, self._by_extents = function, by_extents
-        self._around = engine.local.trace  # the graph's, or that of a branch or loop in it
+        self._around = engine.local.trace  # the trace of the graph, or of a branch or loop in it
         self._bodies: dict[tuple[Any, ...], Traced] = {}
 
     def body(self, avals: Sequence[Aval]) -> Traced:
-        """Return the function as it was traced, for nodes of these Avals."""
+        """Return the trace for nodes of these Avals."""
         key = tuple([a if self._by_extents else (a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
@@ -49,33 +49,33 @@ class PerShape:
         return found
 
     def bodies(self) -> list[Traced]:
-        """Return the traces that were made so far."""
+        """Return the traces made so far."""
         return list(self._bodies.values())
 
 
 class Inlined:
-    """A deferred call whose functions a Replay writes out at session time."""
+    """A deferred call with functions, which a Replay inlines at session time."""
 
     def __init__(self, functions: Sequence[PerShape]) -> None:
         self._outside = Outside([body for function in functions for body in function.bodies()])
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """Return the results, recorded where the thread records; `inputs` are the inputs of the deferred node."""
+        """Return the results for the inputs of the deferred node."""
         raise NotImplementedError
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
-        """Refuse a gradient inside of a branch or loop: what the functions do is known when the graph runs."""
+        """Refuse a gradient inside of a branch or loop, as the functions' ops are unknown before session time."""
         raise engine.NeedsValues(
             "A gradient through functions of tensors of unknown rank is known to a graph only: take it outside of branches and "
             "loops."
         )
 
     def around(self) -> list[Node]:
-        """Return the further inputs of the deferred node: reads of variables, and tensors."""
+        """Return further inputs of the deferred node: reads of variables, and captures."""
         return self._outside.inputs()
 
     def inline(self, replay: Any, function: PerShape, own: Sequence[Node], given: Sequence[Node]) -> list[Node]:
-        """Record the function of `own`; `given` is what `around` stands for."""
+        """Inline the function called on `own`; `given` are the inputs from `around`."""
         body = function.body([n.aval for n in own])
         variables = self._outside.variables
         reads = {id(v): node for v, node in zip(variables, given, strict=False)}
@@ -88,26 +88,26 @@ class Inlined:
 
 
 class CallOfFunctions(Inlined):
-    """A call that takes functions, of tensors whose ranks are known when the graph runs."""
+    """A call with functions, on tensors whose ranks are known at session time."""
 
     def __init__(self, function: PerShape, own: int) -> None:
         super().__init__([function])
         self._function, self._own = function, own
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """Return the results of one trace."""
+        """Return the results of the trace for these inputs."""
         return self.inline(replay, self._function, inputs[: self._own], inputs[self._own :])
 
 
 class ChangingLoop(Inlined):
-    """A `while_loop` whose variables have other ranks after a trip."""
+    """A `while_loop` whose trips change the rank of its variables."""
 
     def __init__(self, test: PerShape, step: PerShape, own: int, limit: int | None) -> None:
         super().__init__([test, step])
         self._test, self._step, self._own, self._limit = test, step, own, limit
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """Return the last values, one trip after the other."""
+        """Run the loop trip by trip; return the last values."""
         if not eager:
             raise NeedsEager
         state, given, trip = list(inputs[: self._own]), inputs[self._own :], 0
@@ -120,7 +120,7 @@ class ChangingLoop(Inlined):
 
 
 def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[Aval | Any]) -> list[Node]:
-    """Return the results of a deferred call; a dtype among `avals` is that of a result of unknown rank."""
+    """Record a deferred call; return its results. A dtype among `avals` stands for a result of unknown rank."""
     known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
     results = engine.elements(engine.record(LATE, (*own, *call.around()), (IdentityAttr(call), known)))
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
@@ -130,7 +130,7 @@ def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[A
 def call_of_functions(
     graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], is_open: Sequence[bool], ranks: Sequence[int]
 ) -> Any:
-    """Record a call that takes functions, where some of its tensors have no known rank; NotImplemented if none fits."""
+    """Record a call that takes functions, and tensors of unknown rank; NotImplemented if no rank is accepted."""
     own = [n for n, o in zip(nodes, is_open, strict=True) if o]
     layouts: list[Any] = []
 
@@ -162,11 +162,11 @@ def changing_loop(
     shapes: Sequence[TensorShape | None],
     limit: int | None,
 ) -> list[Node]:
-    """Return a loop in a graph, whose variables change their ranks where a shape has none."""
+    """Record a loop of a graph whose variables may change their rank, if their shape in `shapes` has none."""
     graph = engine.graph_around()
     holds, trip = PerShape(lambda nodes: [test(nodes)]), PerShape(step)
     now = [n.aval for n in start]
-    for _ in range(2):  # what a trip takes from around it is the same for all ranks
+    for _ in range(2):  # all ranks have the same captures
         holds.body(now)
         after = trip.body(now).avals
         for i, (a, b) in enumerate(zip(now, after, strict=True)):

@@ -1,4 +1,4 @@
-"""`Session`: runs parts of a graph, and holds the values of its variables."""
+"""`Session`: runs parts of a graph, and has the values of its variables."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from gradtape._src.v1.graphs.kinds import CONST
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
 
-PLANS = 256  # so many different runs are kept by a session
+PLANS = 256  # the number of plans kept by a session
 
 
 class RunPlan:
-    """A run that was prepared: the traced part of the graph, and its inputs."""
+    """A prepared run: the traced part of the graph, and its inputs."""
 
     __slots__ = ("asks_state", "body", "captures", "gives", "streams", "variables")
-    asks_state: bool  # whether it depends on which variables have values
-    gives: list[bool]  # which of what was asked has a value
+    asks_state: bool  # whether it depends on which variables are initialized
+    gives: list[bool]  # which of the fetches have values
 
     def __init__(self, body: Traced, variables: list[tuple[Variable, Aval]], streams: list[Any]) -> None:
         self.body, self.variables, self.streams = body, variables, streams
@@ -46,7 +46,7 @@ class RunPlan:
 
 
 class Fetches:
-    """The fetches of a run: the nodes, and how the results are packed."""
+    """The fetches of a run: their nodes, and the structure of the results."""
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
         self.graph = graph
@@ -92,7 +92,7 @@ class Fetches:
             ) from None
 
     def pack(self, values: Sequence[Any]) -> Any:
-        """Return the results in the structure of the fetches."""
+        """Pack the results into the structure of the fetches."""
         remaining = iter(values)
         results: list[Any] = []
         for kind in self.kinds:
@@ -101,7 +101,7 @@ class Fetches:
                 results.append(None)
             elif kind is Tensor:
                 results.append(next(remaining))
-            elif isinstance(kind, int):  # IndexedSlices of so many parts
+            elif isinstance(kind, int):  # IndexedSlices with this number of components
                 results.append(IndexedSlicesValue(*[next(remaining) for _ in range(kind)]))
             else:
                 results.append(SparseTensorValue(next(remaining), next(remaining), next(remaining)))
@@ -109,7 +109,7 @@ class Fetches:
 
 
 class SparseTensorValue(NamedTuple):
-    """The value of a SparseTensor in a session, as NumPy arrays."""
+    """The value of a SparseTensor fetched from a session, as NumPy arrays."""
 
     indices: Any
     values: Any
@@ -117,9 +117,9 @@ class SparseTensorValue(NamedTuple):
 
 
 class Session:
-    """Runs parts of a graph: `session.run(fetches, feed_dict)`. As a context it makes its graph the default one, too.
+    """Runs parts of a graph: `session.run(fetches, feed_dict)`. As a context manager it also makes its graph the default.
 
-    A run is compiled at the second time, as one program for all fetches; later calls with feeds of the same shapes run that
+    A run is compiled on its second call, as one program for all fetches. Later calls with feeds of the same shapes reuse the
     program.
     """
 
@@ -132,11 +132,11 @@ class Session:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         self._graph = get_default_graph() if graph is None else graph
-        self._values: dict[int, Any] = {}  # by the number of the variable
+        self._values: dict[int, Any] = {}  # by the variable's id
         self._streams: dict[Any, seeds.Stream] = {}
         self._plans: dict[Any, RunPlan] = {}
-        self._structural: dict[Any, set[Node]] = {}  # the feeds that are structure, by what is fetched
-        self._uncompiled: set[Any] = set()  # what has shapes that depend on values
+        self._structural: dict[Any, set[Node]] = {}  # by fetches: the feeds that determine shapes
+        self._uncompiled: set[Any] = set()  # fetches with shapes that depend on values
         self._closed = False
         self._entered: list[ExitStack] = []
 
@@ -161,7 +161,7 @@ class Session:
         return self
 
     def _enter(self, with_graph: bool) -> None:
-        """Become the default session, and let its graph be the default one if `with_graph`, until the session is left."""
+        """Make this the default session until it is left, and its graph the default one if `with_graph`."""
         stack = ExitStack()
         if with_graph:
             stack.enter_context(self._graph.as_default())
@@ -173,7 +173,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let go of the variables' values; the session cannot be used after."""
+        """Drop the variables' values; the session cannot be used afterwards."""
         self._closed = True
         self._values, self._plans = {}, {}
 
@@ -183,7 +183,7 @@ class Session:
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Return the values of `fetches` (tensors, operations, variables, names, or a nest of them) as NumPy arrays.
 
-        `feed_dict` gives values for placeholders, or for any other tensor. An operation gives None.
+        `feed_dict` has values for placeholders, or for any other tensors. An operation returns None.
         """
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session. Make a new one; its variables must be initialized again.")
@@ -199,7 +199,7 @@ class Session:
         return asked.pack([next(computed) if value is None else value for value in values])
 
     def _before(self, nodes: list[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
-        """Do what stands before a run that needs these nodes. Gives the feeds, with the values that were drawn for it."""
+        """Call the functions that a graph has for nodes of this run; return the feeds, including values from these."""
         graph, drawn = self._graph, dict(feeds)
         needed = needed_nodes(graph, nodes, feeds)
         for node in needed:
@@ -215,21 +215,21 @@ class Session:
         return drawn
 
     def values_of(self, tensors: Sequence[Tensor], feeds: dict[Node, Any]) -> list[Any]:
-        """Return the values of tensors, where nodes are fed as in another run."""
+        """Return the values of tensors, with the feeds of another run."""
         values = [self._at_hand(tensor.node, feeds) for tensor in tensors]
         rest = [tensor.node for tensor, value in zip(tensors, values, strict=True) if value is None]
         computed = iter(self._run(rest, feeds)) if rest else iter(())
         return [next(computed) if value is None else value for value in values]
 
     def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
-        """Return the value of a constant, or of what is fed; None if it has to be computed."""
+        """Return the value of a constant or of a fed node; None if it must be computed."""
         if node in feeds:
             return _numpy(feeds[node])
         return _numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
 
     @public
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
-        """Return a function that runs `fetches`, and takes a value for each tensor of `feed_list`."""
+        """Return a function that runs `fetches`, and takes a value for each tensor in `feed_list`."""
         keys = list(feed_list or [])
 
         def call(*values: Any) -> Any:
@@ -238,11 +238,11 @@ class Session:
         return call
 
     def has_value(self, variable: Variable) -> bool:
-        """Return whether a variable has a value in this session."""
+        """Return whether a variable is initialized in this session."""
         return variable._uid in self._values
 
     def load(self, variable: Variable, value: Any) -> None:
-        """Give a variable a value in this session."""
+        """Set the value of a variable in this session."""
         array = to_array(value, variable.aval.dtype)
         if not variable.shape.is_compatible_with(array.shape):
             raise ValueError(
@@ -351,7 +351,7 @@ class Session:
         return plan
 
     def _run_eagerly(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
-        """Run what has shapes that depend on values: op by op as far as they do."""
+        """Run fetches with shapes that depend on values, op by op."""
         given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
         scope = ValueScope(self._aval_of, self.value_of)
         fed = {node: np.asarray(node.value) for node in given.values()}
@@ -364,9 +364,9 @@ class Session:
         return [None if r is None else _numpy(r) for r in results]
 
     def _stream(self, source: Any) -> Any:
-        """Return the source of a random op in this session. Its stream begins anew, with other numbers where no seed was set.
+        """Return a random op's source in this session, with a stream of its own: different numbers without a seed.
 
-        The op goes on in it whatever the shapes of a run are.
+        Runs with other shapes continue the stream.
         """
         found = self._streams.get(source.stream)
         if found is None:
@@ -390,11 +390,11 @@ class Session:
         return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
     def _take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
-        """Give variables their new values, all at once: an interrupt finds all of them changed, or none."""
+        """Assign variables in one step, so that an interrupt finds all of them changed, or none."""
         self._values.update(dict(zip([variable._uid for variable in variables], values, strict=True)))
 
     def value_of(self, variable: Variable) -> Any:
-        """Return the value of a variable in this session; FailedPreconditionError if it has none yet."""
+        """Return the value of a variable in this session; FailedPreconditionError if it is uninitialized."""
         value = self._values.get(variable._uid)
         if value is None:
             name = variable.name.removesuffix(":0")
@@ -409,7 +409,7 @@ class Session:
 
 
 class InteractiveSession(Session):
-    """A Session that is the default one from when it is made until `close()`, and so is a `graph` that is given."""
+    """A Session that is the default one from its creation to `close()`, and likewise its graph, if given."""
 
     @public
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
@@ -417,7 +417,7 @@ class InteractiveSession(Session):
         self._enter(with_graph=graph is not None)
 
     def close(self) -> None:
-        """Stop being the default session, and let go of the variables' values."""
+        """Stop being the default session, and drop the variables' values."""
         if self._entered:
             self._entered.pop().close()
         super().close()

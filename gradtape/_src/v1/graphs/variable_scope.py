@@ -1,4 +1,4 @@
-"""`variable_scope`: the settings of the variables that `get_variable` makes in it."""
+"""`variable_scope`: settings for variables created by `get_variable`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradtape._src.v1.graphs.names import NameScope
 
 
 class _ReuseMode(enum.Enum):
-    """The modes of `get_variable`: make a variable, take the one that there is, or either."""
+    """The values of `reuse`: create a variable, reuse an existing one, or either."""
 
     AUTO_REUSE = 1
 
@@ -28,7 +28,7 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 class VariableScope:
-    """The settings of a `variable_scope` for `get_variable`: the name to put in front, `reuse`, defaults."""
+    """The settings of a `variable_scope` for `get_variable`: name prefix, `reuse`, defaults."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class VariableScope:
 
     @property
     def name(self) -> str:
-        """The name that is put in front of those of variables."""
+        """The prefix of variable names."""
         return self._name
 
     @property
@@ -60,27 +60,27 @@ class VariableScope:
         return self._reuse
 
     def reuse_variables(self) -> None:
-        """Take variables that there are from here on, instead of making them."""
+        """Set `reuse`, so that existing variables are used from now on."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """Set the initializer of variables that are given none."""
+        """Set the default initializer."""
         self.initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
-        """Set the regularizer of variables that are given none."""
+        """Set the default regularizer."""
         self.regularizer = regularizer
 
     def set_custom_getter(self, custom_getter: Any) -> None:
-        """Set the function that is called in the place of `get_variable`."""
+        """Set a function to call in place of `get_variable`."""
         self.custom_getter = custom_getter
 
     def set_dtype(self, dtype: Any) -> None:
-        """Set the dtype of variables that are given none."""
+        """Set the default dtype."""
         self.dtype = dtypes.as_dtype(dtype)
 
     def set_use_resource(self, use_resource: Any) -> None:
-        """Note whether variables are resources; they always are."""
+        """Note whether variables are resources, which they always are."""
         self.use_resource = use_resource
 
     def set_caching_device(self, caching_device: Any) -> None:
@@ -88,11 +88,11 @@ class VariableScope:
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Set the function that says into how many parts a variable is cut."""
+        """Set a function that returns the number of parts of a variable."""
         self.partitioner = partitioner
 
     def get_collection(self, name: Any) -> list[Any]:
-        """Return the items of a collection of the graph under a name in this scope."""
+        """Return the items of a graph's collection whose names are in this scope."""
         graph = in_graph()
         return [] if graph is None else graph.get_collection(name, f"{self._name}/" if self._name else None)
 
@@ -110,14 +110,14 @@ class VariableScope:
 
 
 class OpenedScope(NamedTuple):
-    """The variable scope of a graph that is open in a thread, and the numbers of opened scopes, by name."""
+    """A thread's open variable scope of a graph, and the number of scopes opened by name."""
 
     scope: VariableScope
     counts: dict[str, int]
 
 
 class _Fields:
-    """The scopes that are open in this thread, by the Store of a graph, which they keep no longer than the graph does."""
+    """This thread's open scopes, by the Store of a graph, held only as long as the graph exists."""
 
     variable_scopes: WeakKeyDictionary[Store, OpenedScope] = field(WeakKeyDictionary, per_replica=True)
 
@@ -126,7 +126,7 @@ _local = declare(_Fields)
 
 
 class Store:
-    """The variables of a graph by name, and what is open of it in this thread."""
+    """The variables of a graph by name, and its open scope in this thread."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables
@@ -139,7 +139,7 @@ class Store:
 
     @property
     def scope(self) -> VariableScope:
-        """The scope that is open."""
+        """The open scope."""
         return self._open().scope
 
     @scope.setter
@@ -148,7 +148,7 @@ class Store:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of opened scopes, by name."""
+        """The number of scopes opened, by name."""
         return self._open().counts
 
     @counts.setter
@@ -156,15 +156,15 @@ class Store:
         _local.variable_scopes[self] = self._open()._replace(counts=counts)
 
     def opened(self, name: str) -> None:
-        """Count one more scope of that name."""
+        """Count a scope with this name."""
         self.counts = {**self.counts, name: self.counts.get(name, 0) + 1}
 
     def closed(self, name: str) -> None:
-        """Begin to count anew the scopes in one of that name."""
+        """Reset the counts of scopes inside of this one."""
         self.counts = {known: 0 if known.startswith(f"{name}/") else count for known, count in self.counts.items()}
 
     def unused(self, name: str) -> str:
-        """Return a name for a scope in the open one that none has had, `name` or `name_1`, …"""
+        """Return an unused name for a scope in the open one: `name` or `name_1`, …"""
         outer = f"{self.scope.name}/" if self.scope.name else ""
         count, candidate = 0, name
         while self.counts.get(outer + candidate):
@@ -173,11 +173,11 @@ class Store:
         return candidate
 
 
-_eager = Store({})  # nothing is shared in eager code
+_eager = Store({})  # eager code shares no variables
 
 
 def store() -> Store:
-    """Return the store of the graph that the thread records into, also from inside its branches, loops and functions."""
+    """Return the store of the current graph, also inside of its branches, loops and functions."""
     graph = engine.graph_around()
     if graph is None:
         return _eager
@@ -186,20 +186,20 @@ def store() -> Store:
 
 
 def get_variable_scope() -> VariableScope:
-    """Return the variable scope that is open."""
+    """Return the open variable scope."""
     return store().scope
 
 
 def no_regularizer(_: Any) -> None:
-    """Add no penalty, whatever the scope's regularizer is."""
+    """Add no penalty; overrides the regularizer of a scope."""
 
 
 class variable_scope:
-    """A context in which `get_variable` puts `name_or_scope/` before names; a `VariableScope` goes back to that one.
+    """A context in which `get_variable` prefixes names by `name_or_scope/`; a `VariableScope` is entered again.
 
-    `reuse=True` takes variables that there are, `AUTO_REUSE` makes those that there are not. `initializer`, `regularizer`,
-    `constraint`, `dtype`, `custom_getter`, `partitioner` hold for variables that are given none. `default_name` is used, and made
-    unique, where `name_or_scope` is None.
+    `reuse=True` reuses existing variables, `AUTO_REUSE` creates missing ones. `initializer`, `regularizer`, `constraint`,
+    `dtype`, `custom_getter` and `partitioner` are defaults for variables. If `name_or_scope` is None, `default_name` is used,
+    made unique.
     """
 
     @public
@@ -288,7 +288,7 @@ class variable_scope:
 def variable_op_scope(
     values: Any, name_or_scope: Any, default_name: str | None = None, *settings: Any, **named: Any
 ) -> variable_scope:
-    """Return `variable_scope` with the values first, as TensorFlow had it before."""
+    """Return `variable_scope` with the values first, an older signature of TensorFlow."""
     return variable_scope(name_or_scope, default_name, values, *settings, **named)
 
 

@@ -14,7 +14,7 @@ from gradtape._src.core.base.public import public
 
 
 class Coordinator:
-    """Asks threads to stop, waits for them, and raises what made them stop. `clean_stop_exception_types` are no errors."""
+    """Asks threads to stop, waits for them, and raises the error that stopped them, except `clean_stop_exception_types`."""
 
     @public
     def __init__(self, clean_stop_exception_types: Any = None) -> None:
@@ -26,7 +26,7 @@ class Coordinator:
 
     @public
     def request_stop(self, ex: Any = None) -> None:
-        """Ask all threads to stop; `ex` is the error that is the reason, as an exception or as `sys.exc_info()` gives it."""
+        """Ask all threads to stop; `ex` is the error that is the reason, an exception or the result of `sys.exc_info()`."""
         error = ex[1] if isinstance(ex, tuple) else ex
         if error is not None and not isinstance(error, self._clean):
             if self.joined:
@@ -36,21 +36,21 @@ class Coordinator:
         self._stop.set()
 
     def should_stop(self) -> bool:
-        """Return whether a stop was asked for."""
+        """Return whether a stop was requested."""
         return self._stop.is_set()
 
     def clear_stop(self) -> None:
-        """Forget that a stop was asked for, and why."""
+        """Clear the request to stop, and its reason."""
         self.joined, self._error = False, None
         self._stop.clear()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is asked for; return whether it was."""
+        """Wait until a stop is requested; return whether it was."""
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Open a context that makes an error the reason to stop."""
+        """Open a context in which an error requests a stop."""
         try:
             yield
         except BaseException:
@@ -61,15 +61,15 @@ class Coordinator:
         self._threads.add(thread)
 
     def raise_requested_exception(self) -> None:
-        """Raise the error that is the reason to stop, if one is."""
+        """Raise the error that is the reason to stop, if any."""
         if self._error is not None:
             raise self._error
 
     @public
     def join(self, threads: Any = None, stop_grace_period_secs: float = 120, ignore_live_threads: bool = False) -> None:
-        """Wait for the threads to end, and raise why they did.
+        """Wait for the threads to end, and raise the error that stopped them.
 
-        RuntimeError where some go on for `stop_grace_period_secs` after they were asked to stop.
+        RuntimeError if some run for more than `stop_grace_period_secs` after a stop was requested.
         """
         left = [*self._threads, *[thread for thread in threads or () if thread not in self._threads]]
         while any(thread.is_alive() for thread in left) and not self.wait_for_stop(0.05):

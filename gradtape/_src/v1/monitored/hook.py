@@ -1,4 +1,4 @@
-"""`SessionRunHook`: the listeners to each run of a monitored session."""
+"""`SessionRunHook`: a listener to the runs of a monitored session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class SessionRunArgs(NamedTuple):
-    """The additions of a hook to a run: `fetches` that it wants the values of, and a `feed_dict`."""
+    """Additions of a hook to a run: `fetches` and a `feed_dict`."""
 
     fetches: Any
     feed_dict: Any = None
@@ -14,7 +14,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """The results of a run for a hook: `results`, the values of its fetches."""
+    """The results of a hook's fetches in a run."""
 
     results: Any
     options: Any = None
@@ -22,46 +22,46 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """A run, as hooks see it: the caller's fetches and feeds, the session, and a way to end the training."""
+    """A run as seen by hooks: the caller's fetches and feeds, the session, and a way to stop the training."""
 
     def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
         self._original_args, self._session, self._stop_requested = original_args, session, False
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """The arguments that the caller gave to `run`."""
+        """The arguments of the caller's `run`."""
         return self._original_args
 
     @property
     def session(self) -> Any:
-        """The session, for runs that no hook sees."""
+        """The session, for runs without hooks."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook wants the training to end."""
+        """Whether a hook has requested the end of training."""
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Have the training end after this run."""
+        """Stop the training after this run."""
         self._stop_requested = True
 
 
 class SessionRunHook:
-    """Base of hooks; each method does nothing unless it is overridden."""
+    """Base of hooks, whose methods do nothing by default."""
 
     def begin(self) -> None:
-        """Prepare before the session is made: the graph may still grow."""
+        """Prepare before the session is created, while the graph can still change."""
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Act on the new session, whose variables have values."""
+        """Act on the new session, with initialized variables."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Return additions to the run that follows."""
+        """Return additions to the next run, or None."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Act after a run without an error."""
+        """Act after a successful run."""
 
     def end(self, session: Any) -> None:
-        """Act after the training, which ended without an error or at the end of its data."""
+        """Act after the training has ended without an error, or at the end of its data."""

@@ -1,4 +1,4 @@
-"""Hooks that stop a training, and that look at it."""
+"""Hooks that stop and monitor training."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gradtape._src.v1.optimizers.rates import get_global_step
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss is not a number."""
+    """The loss is NaN."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
 
 
 def step_for(hook: str) -> Any:
-    """Return the global step that a hook needs."""
+    """Return the global step, or raise if there is none for this hook."""
     step = get_global_step()
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}. Call tf.compat.v1.train.get_or_create_global_step().")
@@ -31,12 +31,12 @@ def step_for(hook: str) -> Any:
 
 
 def step_of(session: Any, step: Any) -> int:
-    """Return the value of the global step in a session now."""
+    """Return the present value of the global step in a session."""
     return int(session.run(step))
 
 
 class StopAtStepHook(SessionRunHook):
-    """Ends the training after `num_steps` steps, or at the step `last_step`."""
+    """Stops after `num_steps` steps, or at step `last_step`."""
 
     @public
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -63,10 +63,9 @@ class StopAtStepHook(SessionRunHook):
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs values of tensors every so many runs or seconds, or at the end. They are given as a list, or as a dict by the names
-    to show.
+    """Logs values of tensors every few runs or seconds, or at the end.
 
-    `formatter` makes the message of a dict of the values.
+    The tensors are a list, or a dict with names to show. `formatter` makes the message of a dict of values.
     """
 
     @public
@@ -121,7 +120,7 @@ class LoggingTensorHook(SessionRunHook):
 
 
 class NanTensorHook(SessionRunHook):
-    """Ends the training when a loss is not a number: by an error, or just so."""
+    """Stops if the loss is NaN, with or without an error."""
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
         self._loss, self._fail = loss_tensor, fail_on_nan_loss
@@ -141,7 +140,7 @@ class NanTensorHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs `final_ops` at the end; `final_ops_values` has what they gave."""
+    """Runs `final_ops` at the end, and stores their values in `final_ops_values`."""
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._final_ops, self._feed_dict = final_ops, final_ops_feed_dict
@@ -153,7 +152,7 @@ class FinalOpsHook(SessionRunHook):
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds each run what `feed_fn()` gives."""
+    """Feeds each run the values from `feed_fn()`."""
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn

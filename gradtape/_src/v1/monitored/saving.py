@@ -1,4 +1,4 @@
-"""Hooks that write: checkpoints, summaries, how fast a training goes."""
+"""Hooks that write checkpoints, summaries and the speed of training."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gradtape._src.v1.summary import FileWriterCache
 
 
 class CheckpointSaverListener:
-    """Base of listeners to each checkpoint; `after_save` may return True to end the training."""
+    """Base of listeners to checkpoints; `after_save` may return True to stop the training."""
 
     def begin(self) -> None:
-        """Prepare before the session is made."""
+        """Prepare before the session is created."""
 
     def before_save(self, session: Any, global_step_value: int) -> None:
         """Act before a checkpoint is written."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Return a checkpoint was written."""
+        """Act after a checkpoint was written; return True to stop the training."""
         return None
 
     def end(self, session: Any, global_step_value: int) -> None:
@@ -34,7 +34,7 @@ class CheckpointSaverListener:
 
 
 class _TimedHook(SessionRunHook):
-    """A hook that looks at the global step after each run, and acts when its timer says so."""
+    """A hook that reads the global step after each run, and acts when its timer triggers."""
 
     _timer: SecondOrStepTimer
     _step: Any
@@ -47,12 +47,12 @@ class _TimedHook(SessionRunHook):
             self.act(run_context, step_of(run_context.session, self._step))
 
     def act(self, run_context: SessionRunContext, step: int) -> None:
-        """Act at this step if it is time."""
+        """Act at this step if the timer triggers."""
         raise NotImplementedError
 
 
 class CheckpointSaverHook(_TimedHook):
-    """Writes a checkpoint at the beginning, every `save_steps` steps or `save_secs` seconds, and at the end."""
+    """Writes a checkpoint at the start, every `save_steps` steps or `save_secs` seconds, and at the end."""
 
     @public
     def __init__(
@@ -99,7 +99,7 @@ class CheckpointSaverHook(_TimedHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         self._known_saver().save(session, self._path, global_step=step)
-        ends = [listener.after_save(session, step) for listener in self._listeners]  # all of them are told
+        ends = [listener.after_save(session, step) for listener in self._listeners]  # every listener is called
         return any(ends)
 
     def _known_saver(self) -> Any:
@@ -123,7 +123,7 @@ def _timer(every_n_steps: int | None, every_n_secs: float | None) -> SecondOrSte
 
 
 class StepCounterHook(_TimedHook):
-    """Logs how many steps a second there are, and writes that as a summary if there is a folder or writer for it."""
+    """Logs steps per second, and writes them as a summary if there is a folder or writer."""
 
     @public
     def __init__(
@@ -153,7 +153,7 @@ class StepCounterHook(_TimedHook):
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes the summaries of the graph every `save_steps` steps or `save_secs` seconds."""
+    """Writes the graph's summaries every `save_steps` steps or `save_secs` seconds."""
 
     @public
     def __init__(

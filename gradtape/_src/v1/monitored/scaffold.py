@@ -1,4 +1,4 @@
-"""`Scaffold`: the parts that a graph needs before it can be trained."""
+"""`Scaffold`: the parts of a graph needed for training."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from gradtape._src.v1.summary import merge_all
 
 
 class Scaffold:
-    """The operations that initialize a graph and say whether it is ready, its summary and its saver.
+    """The operations that initialize a graph and check whether it is ready, its summary and its saver.
 
-    Missing parts are taken from the graph's collections, or made by `finalize`. `init_fn(scaffold, session)` is called after
+    Missing parts come from the graph's collections, or are created by `finalize`. `init_fn(scaffold, session)` is called after
     `init_op` has run.
     """
 
@@ -70,7 +70,7 @@ class Scaffold:
 
     @public
     def finalize(self) -> Scaffold:
-        """Make what is not there yet, and let the graph change no more."""
+        """Create missing parts, and finalize the graph."""
         if self.init_op is None:
             self.init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, global_variables_initializer)
         if self.ready_op is None:
@@ -93,7 +93,7 @@ class Scaffold:
     @staticmethod
     @public
     def get_or_default(arg_name: str, collection_key: Any, default_constructor: Callable[[], Any]) -> Any:
-        """Return the one element of a collection, or what `default_constructor` makes, which is then in the collection."""
+        """Return the only element of a collection, or the result of `default_constructor`, added to the collection."""
         elements = get_collection(collection_key)
         if len(elements) > 1:
             raise RuntimeError(
@@ -109,5 +109,5 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Return the op that initializes local variables, and tables."""
+        """Return the op that initializes local variables and tables."""
         return group(local_variables_initializer(), tables_initializer())

@@ -1,4 +1,4 @@
-"""Sessions in whose runs hooks take part."""
+"""Sessions whose runs call hooks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from gradtape._src.v1.monitored.hook import SessionRunArgs, SessionRunContext, S
 from gradtape._src.v1.monitored.saving import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from gradtape._src.v1.monitored.scaffold import Scaffold
 
-DEFAULT = object()  # an argument that nobody gave
+DEFAULT = object()  # an argument that was not passed
 
 
 class SessionCreator:
-    """Base of makers of the session of a MonitoredSession."""
+    """Base of factories for the session of a MonitoredSession."""
 
     def create_session(self) -> Session:
-        """Return a session whose variables have values."""
+        """Return a session with initialized variables."""
         raise NotImplementedError(f"{type(self).__name__} must have a create_session.")
 
 
 class ChiefSessionCreator(SessionCreator):
-    """Makes a session from a Scaffold, and restores the latest checkpoint of `checkpoint_dir`, or initializes."""
+    """Creates a session from a Scaffold; restores the latest checkpoint in `checkpoint_dir`, or initializes."""
 
     @public
     def __init__(
@@ -43,7 +43,7 @@ class ChiefSessionCreator(SessionCreator):
         self._folder, self._path = checkpoint_dir, checkpoint_filename_with_path
 
     def create_session(self) -> Session:
-        """Return the session; RuntimeError if its variables have no values after all."""
+        """Return the session; RuntimeError if variables are uninitialized afterwards."""
         scaffold = self._scaffold.finalize()
         session = Session(self._master, config=self._config)
         path = self._path or (latest_checkpoint(self._folder) if self._folder else None)
@@ -73,18 +73,18 @@ def _check_ready(session: Session, op: Any, scaffold: Scaffold) -> None:
 
 
 class StepContext:
-    """The argument of a function that `run_step_fn` calls: the session, and runs that hooks take part in."""
+    """The argument of functions called by `run_step_fn`: the session, and runs with hooks."""
 
     def __init__(self, session: Session, run_with_hooks: Callable[..., Any]) -> None:
         self.session, self.run_with_hooks = session, run_with_hooks
 
     def request_stop(self) -> None:
-        """End the training: the `with` around it ends without an error."""
+        """Stop the training; the surrounding `with` ends without an error."""
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
 class _Monitored:
-    """A session that is made with its hooks, and calls them before and after each run."""
+    """A session created with hooks, which it calls before and after each run."""
 
     StepContext = StepContext
 
@@ -102,16 +102,16 @@ class _Monitored:
 
     @property
     def graph(self) -> Any:
-        """The graph, or None once the session is closed."""
+        """The graph, or None after the session was closed."""
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Return whether a hook has ended the training."""
+        """Return whether the training has been stopped."""
         return self._session is None or self._stopped or self._coordinator.should_stop()
 
     @public
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Run like `Session.run`, with the requests of the hooks. RuntimeError once the training has ended."""
+        """Run like `Session.run`, with the additions of hooks. RuntimeError after the training has ended."""
         if self._session is None:
             raise RuntimeError("Attempted to use a closed Session.")
         if self.should_stop():
@@ -142,7 +142,7 @@ class _Monitored:
         return step_fn(StepContext(self._session, self.run))
 
     def close(self) -> None:
-        """End the training: the hooks end, then the session."""
+        """End the training: first the hooks, then the session."""
         self._close(True)
 
     def _close(self, well: bool) -> None:
@@ -162,16 +162,16 @@ class _Monitored:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *reason: Any) -> bool:
-        well = kind is None or issubclass(kind, (OutOfRangeError, StopIteration))  # the data, or the steps, are at an end
+        well = kind is None or issubclass(kind, (OutOfRangeError, StopIteration))  # the data, or the steps, have ended
         self._close(well)
         return well
 
 
 class MonitoredSession(_Monitored):
-    """A session that initializes or restores its variables, and in whose runs hooks take part; a context that ends it.
+    """A session that initializes or restores its variables, and calls hooks; a context manager that closes it.
 
-    The end of the data, an OutOfRangeError in the `with`, ends the training without an error. There is one process: nothing is
-    made again after another has failed.
+    The end of the data, an OutOfRangeError in the `with`, ends the training without an error. There is only one process, so that
+    nothing is recreated after a failure of others.
     """
 
     @public
@@ -185,7 +185,7 @@ class MonitoredSession(_Monitored):
 
 
 class SingularMonitoredSession(_Monitored):
-    """As MonitoredSession, from a Scaffold; `raw_session()` is the session in it."""
+    """A MonitoredSession made from a Scaffold; `raw_session()` is the plain session."""
 
     @public
     def __init__(
@@ -201,7 +201,7 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path), hooks)
 
     def raw_session(self) -> Any:
-        """Return the session, whose runs no hook sees."""
+        """Return the plain session, without hooks."""
         return self._session
 
 
@@ -224,9 +224,9 @@ def MonitoredTrainingSession(
     summary_dir: Any = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """Return a MonitoredSession that saves and restores checkpoints in `checkpoint_dir`, and writes summaries to it.
+    """Return a MonitoredSession that saves and restores checkpoints in `checkpoint_dir`, and writes summaries there.
 
-    By default a checkpoint is written every ten minutes, and a summary every 100 steps. ValueError for `is_chief=False`: there
+    By default a checkpoint is written every ten minutes, and a summary every 100 steps. ValueError for `is_chief=False`, as there
     are no workers.
 
     >>> with tf.Graph().as_default():

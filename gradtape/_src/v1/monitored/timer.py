@@ -1,4 +1,4 @@
-"""The timer of a hook: it acts every so many steps, or seconds."""
+"""A timer for hooks, by steps or seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradtape._src.core.base.public import public
 
 
 class SecondOrStepTimer:
-    """Triggers when `every_steps` steps, or `every_secs` seconds, have gone by since it was last updated; at first at once."""
+    """Triggers at first, and then `every_steps` steps or `every_secs` seconds after its last update."""
 
     @public
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -20,12 +20,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again."""
+        """Reset the timer."""
         self._last_step: int | None = None
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Return whether it is time, at this step."""
+        """Return whether the timer triggers at this step."""
         if self._last_step is None or self._last_time is None:
             return True
         if self._last_step == step:
@@ -35,7 +35,7 @@ class SecondOrStepTimer:
         return self._every_steps is not None and step >= self._last_step + self._every_steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Note that it was time at this step; return the seconds and steps since the time before, None at first."""
+        """Note that it triggered at this step; return the seconds and steps since the last time, None at first."""
         now = time.time()
         elapsed = (None, None)
         if self._last_step is not None and self._last_time is not None:
@@ -44,5 +44,5 @@ class SecondOrStepTimer:
         return elapsed
 
     def last_triggered_step(self) -> int | None:
-        """Return the step at which it was last time."""
+        """Return the last step at which it triggered."""
         return self._last_step

@@ -1,4 +1,4 @@
-"""Arrays as TensorFlow 1 spells them: `name` before later arguments, `seq_dim`, `block_size`, `verify_shape`."""
+"""Array functions with TensorFlow 1's signatures: `name` before later arguments, `seq_dim`, `block_size`, `verify_shape`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gradtape._src.ops.linalg import norms
 from gradtape._src.ops.math import counting
 from gradtape._src.v1.ops.maths import _either
 
-_tensor = convert.tensor  # `tensor` is TensorFlow 1's name of a parameter
+_tensor = convert.tensor  # `tensor` is the name of a parameter here
 
 
 @public
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Any:
-    """Return a constant Tensor; with `verify_shape` a TypeError where `value` does not have `shape`.
+    """Return a constant Tensor; with `verify_shape` a TypeError unless `value` has `shape`.
 
-    In a graph values that are too few for `shape` are followed by the last one, again and again.
+    In a graph, the last value is repeated if there are too few for `shape`.
     """
     if verify_shape and shape is not None and tuple(np.shape(value)) != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {tuple(np.shape(value))}.")
@@ -41,13 +41,13 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
 @public
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Return zeros of the shape of `tensor`, and of its dtype unless another is given."""
+    """Return zeros with the shape of `tensor`, and its dtype unless another is given."""
     return creation.zeros_like(tensor, dtype)
 
 
 @public
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Return ones of the shape of `tensor`, and of its dtype unless another is given."""
+    """Return ones with the shape of `tensor`, and its dtype unless another is given."""
     return creation.ones_like(tensor, dtype)
 
 
@@ -73,13 +73,13 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 def norm(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None, keep_dims: Any = None
 ) -> Any:
-    """Return the norm of vectors, or of matrices where `axis` is a pair."""
+    """Return the norm of vectors, or of matrices if `axis` is a pair."""
     return norms.norm(tensor, ord, axis, _either(keepdims, keep_dims, ("keepdims", "keep_dims")))
 
 
 @public
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
-    """Return `tensor` with `paddings` (before, after) put around each axis."""
+    """Return `tensor` padded by `paddings` (before, after) along each axis."""
     return rearrange.pad(tensor, paddings, mode, constant_values)
 
 
@@ -93,14 +93,14 @@ def reverse_sequence(
     seq_dim: Any = None,
     batch_dim: Any = None,
 ) -> Any:
-    """Return the first `seq_lengths` entries along `seq_axis` in reverse, for each entry along `batch_axis`."""
+    """Reverse the first `seq_lengths` entries along `seq_axis`, for each entry along `batch_axis`."""
     seq_axis = _either(seq_axis, seq_dim, ("seq_axis", "seq_dim"))
     return rearrange.reverse_sequence(input, seq_lengths, seq_axis, _either(batch_axis, batch_dim, ("batch_axis", "batch_dim")))
 
 
 @public
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Any:
-    """Return the entries of `tensor` along `axis` where `mask` holds."""
+    """Return the entries of `tensor` along `axis` where `mask` is True."""
     return select.boolean_mask(tensor, mask, axis)
 
 
@@ -114,7 +114,7 @@ def gather(
 
 @public
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
-    """Return the entries `indices` of `params` along its last axis but those that the two share."""
+    """Return the entries `indices` along the last axis of `indices`, with all earlier axes as batch axes."""
     params, indices = _tensor(params), _tensor(indices)
     if not 0 < indices.ndim <= params.ndim:
         raise ValueError(f"batch_dims = {indices.ndim - 1} must be less than rank(params) = {params.ndim}, and not negative.")
@@ -128,20 +128,19 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
 
 
 def _square(block_size: Any, block_shape: Any) -> Any:
-    """Return blocks of one extent in two axes, or of the shape given."""
     size = _either(block_size, block_shape, ("block_size", "block_shape"))
     return [size, size] if len(np.shape(size)) == 0 else size
 
 
 @public
 def space_to_batch(input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None) -> Any:
-    """Move blocks of two axes into the batch."""
+    """Move blocks of two axes into the batch axis."""
     return blocks.space_to_batch(input, _square(block_size, block_shape), paddings)
 
 
 @public
 def batch_to_space(input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None) -> Any:
-    """Move blocks from the batch into two axes: the inverse of `space_to_batch`."""
+    """Move blocks from the batch axis into two axes: the inverse of `space_to_batch`."""
     return blocks.batch_to_space(input, _square(block_size, block_shape), crops)
 
 
@@ -166,12 +165,12 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Any:
-    """Count how often the class of the row was taken for the class of the column."""
+    """Count the examples with the label of the row that were predicted as the class of the column."""
     return counting.confusion_matrix(labels, predictions, num_classes, weights, dtype)
 
 
 @public
 @known_as("tuple")
 def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> Any:
-    """Return the tensors as they are, each computed only once all are."""
+    """Return the tensors, each available only when all are computed."""
     return grouping.tuple_(tensors, control_inputs)

@@ -1,4 +1,4 @@
-"""`compat.v1.debugging`: assertions that take `data`, which TensorFlow 1 prints beside a message and nobody needs here."""
+"""`compat.v1.debugging`: assertions that accept `data`, which TensorFlow 1 prints with the message, without using it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _ONE = "x data summarize message name"
 
 @public
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
-    """Return `tensor`, unless it has axes: a ValueError."""
+    """Return `tensor`; ValueError unless it is a scalar."""
     debugging.assert_scalar(tensor, message)
     return convert.tensor(tensor)
 
 
 @public
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
-    """Raise TypeError unless `tensor` is of dtype `tf_type`; in a graph an Operation that does nothing."""
+    """Raise TypeError unless `tensor` has dtype `tf_type`; in a graph return an Operation without effect."""
     debugging.assert_type(tensor, tf_type, message)
     return no_op()
 
 
 @public
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
-    """Raise TypeError unless `x` is of an integer dtype; in a graph an Operation that does nothing."""
+    """Raise TypeError unless `x` has an integer dtype; in a graph return an Operation without effect."""
     debugging.assert_integer(x, message)
     return no_op()
 
@@ -39,7 +39,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 def assert_shapes(
     shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Check shapes like `tf.debugging.assert_shapes`; in a graph an Operation checks the extents at session time."""
+    """Check shapes like `tf.debugging.assert_shapes`; in a graph return an Operation that checks extents at session time."""
     return group(*debugging.matched(shapes, message))
 
 

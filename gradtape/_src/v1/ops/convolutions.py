@@ -1,4 +1,4 @@
-"""Convolutions and pools of `compat.v1.nn`: `filter`, `value`, `rate`, `use_cudnn_on_gpu`."""
+"""Convolutions and pooling of `compat.v1.nn`: `filter`, `value`, `rate`, `use_cudnn_on_gpu`."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ def dilation2d(
     filters: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Compute the greyscale dilation; see `gradtape.nn.dilation2d`."""
+    """Compute the greyscale dilation, like `gradtape.nn.dilation2d`."""
     kernel, dilations = filters if filter is None else filter, rates if dilations is None else dilations
     return morphology.dilation2d(input, kernel, strides, padding, "NHWC", dilations)
 
 
 @public
 def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None) -> Any:
-    """Compute the greyscale erosion; see `gradtape.nn.erosion2d`."""
+    """Compute the greyscale erosion, like `gradtape.nn.erosion2d`."""
     return morphology.erosion2d(value, kernel, strides, padding, "NHWC", rates)
 
 

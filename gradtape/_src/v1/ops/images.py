@@ -1,4 +1,4 @@
-"""TensorFlow 1's functions of images: other places for the pixels of a resized image, other names and orders of arguments."""
+"""TensorFlow 1's image functions, which differ in pixel positions of resizing, and in names and order of arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtape._src.ops.nn import patches
 
 
 class ResizeMethod:
-    """The numbers of the methods of `resize_images`."""
+    """The values of `method` in `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -25,9 +25,9 @@ class ResizeMethod:
 def resize_bilinear(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Return `images`, [batch, height, width, channels], resized to `size` (height, width), linear between pixels; float32.
+    """Resize `images`, [batch, height, width, channels], to `size` (height, width) by linear interpolation; float32.
 
-    `align_corners` puts the corners of the new images on those of the old; `half_pixel_centers` is what TensorFlow 2 does.
+    `align_corners` aligns the corners of new and old images; `half_pixel_centers` gives TensorFlow 2's positions.
     """
     return resize._bilinear(
         tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
@@ -38,7 +38,7 @@ def resize_bilinear(
 def resize_bicubic(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Resize like `resize_bilinear`, cubic between pixels."""
+    """Resize like `resize_bilinear`, by cubic interpolation."""
     return resize._bicubic(
         tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
@@ -48,7 +48,7 @@ def resize_bicubic(
 def resize_nearest_neighbor(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Resize like `resize_bilinear`, of the nearest pixel each; in the dtype of `images`."""
+    """Resize like `resize_bilinear`, by nearest neighbours, in the dtype of `images`."""
     return resize._nearest(
         tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
@@ -56,7 +56,7 @@ def resize_nearest_neighbor(
 
 @public
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
-    """Resize like `resize_bilinear`, by the mean of the area that a new pixel covers. It has no gradient, as in TensorFlow."""
+    """Resize like `resize_bilinear`, by the mean over the area of a new pixel. As in TensorFlow it has no gradient."""
     return resize._area(tensor(images), size=resize._size(size), align_corners=align_corners)
 
 
@@ -77,9 +77,9 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return `images`, with a batch or without, resized to `size` by a method of `ResizeMethod`.
+    """Resize `images`, with or without a batch axis, to `size` by a method of `ResizeMethod`.
 
-    Images that have the size already are returned as they are, in their own dtype.
+    Images of that size are returned unchanged, in their own dtype.
     """
     images = tensor(images)
     if images.ndim not in (3, 4):
@@ -99,7 +99,7 @@ def resize_images(
 def resize_image_with_pad(
     image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False
 ) -> Tensor:
-    """Return `image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
+    """Resize `image` to fit into the target with its aspect ratio kept, and pad it with zeros on both sides."""
     return resize.fitted(
         image, target_height, target_width, lambda images, size: resize_images(images, size, method, align_corners)
     )
@@ -120,7 +120,7 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
-    """Return parts of images; see `tf.image.crop_and_resize`, whose `box_indices` are `box_ind` here."""
+    """Return parts of images, like `tf.image.crop_and_resize`, whose `box_indices` are named `box_ind`."""
     indices = box_indices if box_ind is None else box_ind
     return boxes_of.crop_and_resize(image, boxes, indices, crop_size, method, extrapolation_value)
 
@@ -135,13 +135,13 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Extract patches of images; see `tf.image.extract_patches`, whose `sizes` are `ksizes` here."""
+    """Extract patches of images, like `tf.image.extract_patches`, whose `sizes` are named `ksizes`."""
     return patches.extract_patches(images, sizes if ksizes is None else ksizes, strides, rates, padding)
 
 
 @public
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
-    """Return `images` with the borders of boxes; see `tf.image.draw_bounding_boxes`."""
+    """Return `images` with the borders of boxes, like `tf.image.draw_bounding_boxes`."""
     return detection.draw_bounding_boxes(images, boxes, colors)
 
 

@@ -1,4 +1,4 @@
-"""`compat.v1.losses`: losses that are entered in a collection of the graph."""
+"""`compat.v1.losses`: losses that are added to a collection of the graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gradtape._src.v1.ops.nn import with_axes_of, without_last_axis
 
 
 class Reduction:
-    """The reduction of a loss for each element to the result."""
+    """The reductions of elementwise losses."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -40,19 +40,19 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Return all ways, in the order of TensorFlow."""
+        """Return all reductions in TensorFlow's order."""
         ways = cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
         return ways
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raise ValueError unless `key` is one of them."""
+        """Raise ValueError unless `key` is a reduction."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. Give one of tf.losses.Reduction.")
 
 
 def _scoped(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a function whose ops stand in the scope `name/`, or in its argument `scope`."""
+    """Return a decorator: the function's ops are in the name scope `name/`, or in that of its argument `scope`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function)
@@ -77,9 +77,9 @@ DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
 def compute_weighted_loss(
     losses: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES, reduction: str = DEFAULT
 ) -> Any:
-    """Return the losses times `weights`, reduced: by default their sum over the number of weights that are not 0.
+    """Return the reduced losses times `weights`; by default their sum, divided by the number of nonzero weights.
 
-    `weights` is a scalar or has the axes of the losses, with their extents or 1. Computed in float32, given back in the
+    `weights` is a scalar, or has the axes of the losses, with their extents or 1. It is computed in float32, and returned in the
     dtype of the losses.
     """
     Reduction.validate(reduction)
@@ -121,7 +121,7 @@ def _check_weights(weights: Any, values: Any) -> None:
 
 
 def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Convert both to float32; ValueError unless they have one shape."""
+    """Convert both to float32; ValueError unless their shapes are compatible."""
     wanted, predicted = cast(labels, dtypes.float32), cast(predictions, dtypes.float32)
     predicted.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     return wanted, predicted
@@ -179,7 +179,7 @@ def huber_loss(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """Return half the square of the error up to `delta`, linear beyond."""
+    """Return half the squared error up to `delta`, linear beyond."""
     wanted, predicted = _alike(labels, predictions)
     error = arithmetic.abs(predicted - wanted)
     near = arithmetic.minimum(error, delta)
@@ -196,7 +196,7 @@ def hinge_loss(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """Return max(0, 1 − y·logits), where y is −1 for the label 0 and 1 for the label 1."""
+    """Return max(0, 1 − y·logits), with y = −1 for label 0 and y = 1 for label 1."""
     wanted, scores = _alike(labels, logits)
     return compute_weighted_loss(relu(1 - (2 * wanted - 1) * scores), weights, scope, loss_collection, reduction)
 
@@ -213,7 +213,7 @@ def cosine_distance(
     reduction: str = DEFAULT,
     dim: Any = None,
 ) -> Any:
-    """Return 1 − Σ labels·predictions along `axis`, both of length 1 along it."""
+    """Return 1 − Σ labels·predictions along `axis`, for unit vectors along this axis."""
     axis = _either(axis, dim, ("axis", "dim"))
     if axis is None:
         raise ValueError("You must specify argument `axis`: that of the vectors.")
@@ -227,8 +227,7 @@ def cosine_distance(
 def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES
 ) -> Any:
-    """Return the mean of (eᵢ − eⱼ)² over the pairs of each example's n elements, e = predictions − labels; summed over
-    examples.
+    """Return the mean of (eᵢ − eⱼ)² over pairs of each example's n elements, e = predictions − labels; summed over examples.
 
     Computed as 2 · (Σ e² / (n − 1) − (Σ e)² / (n · (n − 1))).
     """
@@ -256,7 +255,7 @@ def softmax_cross_entropy(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """Return the cross-entropy of softmax(logits), for labels that are probabilities."""
+    """Return the cross-entropy of softmax(logits) for probabilities as labels."""
     scores = tensor(logits)
     wanted = cast(onehot_labels, scores.dtype)
     scores.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
@@ -276,7 +275,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """Return the cross-entropy of softmax(logits), for labels that are class numbers."""
+    """Return the cross-entropy of softmax(logits) for class numbers as labels."""
     wanted, scores, weight = tensor(labels), tensor(logits), tensor(weights)
     wanted = without_last_axis(wanted, scores)
     weight = with_axes_of(weight, wanted)
@@ -295,7 +294,7 @@ def sigmoid_cross_entropy(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """Return the cross-entropy of independent classes."""
+    """Return the sigmoid cross-entropy of independent classes."""
     scores = tensor(logits)
     wanted = cast(multi_class_labels, scores.dtype)
     scores.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
@@ -307,7 +306,7 @@ def sigmoid_cross_entropy(
 
 @public
 def add_loss(loss: Any, loss_collection: Any = GraphKeys.LOSSES) -> None:
-    """Enter a loss in the graph's collection."""
+    """Add a loss to the graph's collection."""
     graph = in_graph()
     if graph is not None and loss_collection:
         graph.add_to_collection(loss_collection, loss)
@@ -315,13 +314,13 @@ def add_loss(loss: Any, loss_collection: Any = GraphKeys.LOSSES) -> None:
 
 @public
 def get_losses(scope: Any = None, loss_collection: Any = GraphKeys.LOSSES) -> list[Any]:
-    """Return the losses that were entered."""
+    """Return the losses in a collection."""
     return get_collection(loss_collection, scope)
 
 
 @public
 def get_regularization_losses(scope: Any = None) -> list[Any]:
-    """Return the penalties of variables that have a regularizer."""
+    """Return the penalties of variables with a regularizer."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
@@ -334,6 +333,6 @@ def get_regularization_loss(scope: Any = None, name: str = "total_regularization
 
 @public
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: Any = None) -> Any:
-    """Return the sum of all losses that were entered, with the penalties."""
+    """Return the sum of all losses in the collection, with penalties by default."""
     found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
     return add_n(found)

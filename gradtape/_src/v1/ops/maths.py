@@ -1,4 +1,4 @@
-"""Mathematics as TensorFlow 1 spells it: `keep_dims`, `reduction_indices`, `div`, `to_float`."""
+"""Mathematical functions with TensorFlow 1's signatures: `keep_dims`, `reduction_indices`, `div`, `to_float`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _either(new: Any, old: Any, names: tuple[str, str]) -> Any:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reduction that also takes TensorFlow 1's words for its arguments."""
+    """Return a reduction that also accepts TensorFlow 1's names of arguments."""
 
     @functools.wraps(function)
     def reduce(
@@ -54,31 +54,31 @@ reduce_sum = _reduction(reduction.reduce_sum)
 
 @public
 def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dtypes.int64) -> Any:
-    """Return the index of the greatest element along `axis` (0)."""
+    """Return the index of the largest element along `axis` (0)."""
     return sort.argmax(input, _either(axis, dimension, ("axis", "dimension")), output_type)
 
 
 @public
 def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dtypes.int64) -> Any:
-    """Return the index of the least element along `axis` (0)."""
+    """Return the index of the smallest element along `axis` (0)."""
     return sort.argmin(input, _either(axis, dimension, ("axis", "dimension")), output_type)
 
 
 @public
 def arg_max(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """Return the index of the greatest element along `dimension`."""
+    """Return the index of the largest element along `dimension`."""
     return sort.argmax(input, dimension, output_type)
 
 
 @public
 def arg_min(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """Return the index of the least element along `dimension`."""
+    """Return the index of the smallest element along `dimension`."""
     return sort.argmin(input, dimension, output_type)
 
 
 @public
 def div(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y, rounded down between integers."""
+    """Return x / y, rounded down for integers."""
     first = tensor(x)
     return floordiv(x, y) if first.dtype.is_integer else arithmetic.realdiv(x, y)
 
@@ -94,7 +94,7 @@ def count_nonzero(
     keep_dims: Any = None,
     input: Any = None,
 ) -> Any:
-    """Count the elements that are not zero."""
+    """Count the nonzero elements."""
     value = tensor(input_tensor if input is None else input)
     axis = _either(axis, reduction_indices, ("axis", "reduction_indices"))
     keep = bool(_either(keepdims, keep_dims, ("keepdims", "keep_dims")))
@@ -103,7 +103,7 @@ def count_nonzero(
 
 @public
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
-    """Return `t · clip_norm / average` where the average, its L2 norm divided by its number of elements, is above `clip_norm`."""
+    """Scale `t` so that its L2 norm divided by its number of elements is at most `clip_norm`."""
     t = tensor(t)
     inverse = elementary.rsqrt(reduction.reduce_sum(t * t)) * t.node.aval.size
     return t * clip_norm * arithmetic.minimum(inverse, 1.0 / clip_norm)
@@ -129,7 +129,7 @@ to_complex128 = _conversion(dtypes.complex128, "ToComplex128")
 
 @public
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Return `input` with a new axis of extent 1 in the place `axis`."""
+    """Return `input` with a new axis of extent 1 at position `axis`."""
     return array.expand_dims(input, _either(axis, dim, ("axis", "dim")))
 
 
@@ -141,7 +141,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 
 @public
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return `x` where `condition` holds, else `y`; a condition of one axis chooses rows. Without both, where it holds."""
+    """Return `x` where `condition` is True, else `y`; a 1-D condition selects rows. Without both, return the indices of True."""
     if x is not None and y is not None:
         mask, (first, second) = tensor(condition), operands(select._select.op, (x, y), position=1)
         given, then, other = [stated_shape(node) for node in (mask.node, first, second)]
@@ -189,7 +189,7 @@ def random_normal(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
 ) -> Any:
-    """Draw normally distributed numbers, none further than two standard deviations from the mean."""
+    """Draw normally distributed numbers, redrawn beyond two standard deviations from the mean."""
     return random.truncated_normal(shape, mean, stddev, dtype, seed)
 
 
@@ -197,13 +197,13 @@ def truncated_normal(
 def multinomial(
     logits: Any, num_samples: Any, seed: Any = None, name: str | None = None, output_dtype: Any = dtypes.int64
 ) -> Any:
-    """Return `num_samples` class numbers for each row of `logits`, the unnormalised logarithms of probabilities."""
+    """Return `num_samples` class numbers for each row of `logits`, unnormalised log probabilities."""
     return distributions.categorical(logits, num_samples, output_dtype, seed)
 
 
 @public
 def poisson(lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None) -> Any:
-    """Return `shape` counts for each expectation in `lam`."""
+    """Return counts of shape `shape` for each expectation in `lam`."""
     return distributions.poisson(shape, lam, dtype, seed)
 
 

@@ -1,4 +1,4 @@
-"""`compat.v1.metrics` that count right and wrong answers: precision, recall, the area under a curve."""
+"""Metrics of `compat.v1.metrics` that count right and wrong predictions: precision, recall, the area under a curve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.v1.ops.metrics import Pair, aligned, metric, of_two, spread, variable
 
-RIGHT = {  # what is counted, by whether it is labelled and whether it is predicted
+RIGHT = {  # kind → (label, prediction) counted
     "true_positives": (True, True),
     "false_negatives": (True, False),
     "true_negatives": (False, False),
@@ -40,7 +40,7 @@ def _counted(kind: str, labels: Any, predictions: Any, weights: Any) -> Pair:
 def _counted_at(
     kinds: Sequence[str], labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any
 ) -> dict[str, Pair]:
-    """Return for each kind the counts with predictions above each of the thresholds, and their updates."""
+    """Return for each kind its counts with predictions above each threshold, and their updates."""
     labels, predictions, weights = aligned(cast(labels, dtypes.bool), cast(predictions, dtypes.float32), weights)
     checks = [
         assert_greater_equal(predictions, 0.0, message="predictions must be in [0, 1]"),
@@ -68,7 +68,7 @@ def _counter(kind: str) -> Any:
 
 
 def _at_thresholds(name: str, doc: str, kinds: list[str], result: Callable[..., Pair]) -> Any:
-    """Return the metric `result` of the counts of these kinds, as a function of this name."""
+    """Return a function with this name for the metric `result` of these counts."""
 
     def counted(
         labels: Any,
@@ -170,7 +170,7 @@ def _area(curve: str, method: str, hits: Any, missed: Any, rejected: Any, alarms
 
 
 def _interpolated(hits: Any, alarms: Any, missed: Any) -> Any:
-    """Return the area under the PR curve where hits between two thresholds are linear in the predictions."""
+    """Return the area under the PR curve, with true positives interpolated linearly between thresholds."""
     between, predicted = hits[:-1] - hits[1:], hits + alarms
     more, fewer = predicted[:-1], predicted[1:]
     slope = divide_no_nan(between, maximum(more - fewer, 0.0))

@@ -1,4 +1,4 @@
-"""`compat.v1.metrics`: values over all batches, kept in local variables of the graph, each with the op that adds a batch."""
+"""`compat.v1.metrics`: metrics over all batches, kept in local variables of the graph, each with the op that adds a batch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLLECTIONS = ("metrics_collections", "updates_collections")
 
 
 def metric(default: str) -> Callable[[Callable[..., Pair]], Callable[..., Pair]]:
-    """Return a function that gives `(value, update)`: in a scope of its name, for a graph alone, entered into collections."""
+    """Return a decorator of metrics `(value, update)`: only in graphs, in a name scope, added to collections."""
 
     def decorate(function: Callable[..., Pair]) -> Callable[..., Pair]:
         signature = inspect.signature(function)
@@ -66,7 +66,7 @@ def variable(name: str, shape: Sequence[int] = (), dtype: Any = dtypes.float32) 
 
 
 def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Align all three: one with a last axis of 1 more than the others loses it; ValueError unless the shapes agree."""
+    """Align the shapes of all three by removing a last axis of extent 1; ValueError unless they agree."""
     labels, predictions = tensor(labels), tensor(predictions)
     if predictions.ndim - labels.ndim == 1 and extents_of(predictions)[-1] == 1:
         predictions = squeeze(predictions, [-1])
@@ -84,9 +84,7 @@ def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor,
 
 
 def spread(weights: Any, values: Any) -> Tensor:
-    """Return `weights` as float32 in the shape of `values`; ValueError unless it is a scalar or has the same axes, or 1 for
-    them.
-    """
+    """Return `weights` as float32 broadcast to `values`; ValueError unless it is a scalar, or has the same axes or 1 for them."""
     weights = cast(weights, dtypes.float32)
     extents = zip(extents_of(weights), extents_of(values), strict=False)
     if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, v) for w, v in extents)):
@@ -99,7 +97,7 @@ def spread(weights: Any, values: Any) -> Tensor:
 
 
 def _averaged(values: Any, weights: Any, shape: Sequence[int] | None = None) -> Pair:
-    """Return the mean of all that is added: of all elements, or with `shape` element by element."""
+    """Return the mean of all batches: over all elements, or with `shape` element by element."""
     values = cast(values, dtypes.float32)
     each = shape is not None
     total, count = (variable(name + "_tensor" * each, shape or ()) for name in ("total", "count"))
@@ -123,7 +121,7 @@ def _averaged(values: Any, weights: Any, shape: Sequence[int] | None = None) -> 
 def mean(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
 ) -> Pair:
-    """Return the mean of all elements, each counted `weights` times."""
+    """Return the weighted mean of all elements."""
     return _averaged(tensor(values), weights)
 
 
@@ -131,7 +129,7 @@ def mean(
 def mean_tensor(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
 ) -> Pair:
-    """Return the mean of tensors of one shape, element by element."""
+    """Return the mean of tensors of the same shape, element by element."""
     values = tensor(values)
     return _averaged(values, weights, list(extents_of(values)))
 
@@ -145,7 +143,7 @@ def percentage_below(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """Return the share of the elements that are below `threshold`."""
+    """Return the fraction of elements below `threshold`."""
     return _averaged(less(values, threshold), weights)
 
 
@@ -159,7 +157,7 @@ def mean_relative_error(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """Return the mean of |labels − predictions| / normalizer, 0 where `normalizer` is."""
+    """Return the mean of |labels − predictions| / normalizer, with 0 for a zero `normalizer`."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     normalizer = tensor(normalizer)
     relative = where(equal(normalizer, 0.0), zeros_like(labels), absolute(labels - predictions) / normalizer)
@@ -176,14 +174,14 @@ def mean_cosine_distance(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """Return 1 less the mean of the sums of labels·predictions along the axis `dim`."""
+    """Return 1 minus the mean of labels·predictions summed along the axis `dim`."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     value, update = _averaged(reduce_sum(predictions * labels, [dim], keepdims=True), weights)
     return 1.0 - value, 1.0 - update
 
 
 def of_two(name: str, doc: str, result: Callable[[Any, Any, Any], Pair]) -> Any:
-    """Return the metric `result(labels, predictions, weights)` as a function of this name."""
+    """Return a function with this name for the metric `result(labels, predictions, weights)`."""
 
     def compared(
         labels: Any,
@@ -201,7 +199,7 @@ def of_two(name: str, doc: str, result: Callable[[Any, Any, Any], Pair]) -> Any:
 
 
 def _mean_of(name: str, each: Callable[[Any, Any], Any], doc: str, after: Callable[[Any], Any] | None = None) -> Any:
-    """Return the metric that is the mean of `each(labels, predictions)`, or a function of that mean."""
+    """Return the metric that is the mean of `each(labels, predictions)`, or a function of this mean."""
 
     def mean_of(labels: Any, predictions: Any, weights: Any) -> Pair:
         labels, predictions, weights = aligned(labels, predictions, weights)
@@ -229,7 +227,7 @@ def mean_per_class_accuracy(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """Return the mean of the accuracies of the classes; the update gives that of each."""
+    """Return the mean of the classes' accuracies; the update returns each accuracy."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     labels, predictions = reshape(labels, [-1]), reshape(predictions, [-1])
     weights = ones_like(labels, dtypes.float32) if weights is None else cast(reshape(weights, [-1]), dtypes.float32)
@@ -251,7 +249,7 @@ def mean_iou(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """Return the mean over the classes of intersection over union; the update gives the confusion matrix."""
+    """Return the mean over classes of intersection over union; the update returns the confusion matrix."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     flat = None if weights is None else reshape(weights, [-1])
     total = variable("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)

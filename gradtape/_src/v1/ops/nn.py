@@ -1,4 +1,4 @@
-"""`compat.v1.nn`: functions that take other arguments in TensorFlow 1. Convolutions stand in `convolutions.py`."""
+"""Functions of `compat.v1.nn` with other arguments than in TensorFlow 2; convolutions are in `convolutions.py`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gradtape._src.v1.ops.respelled import respelled
 def dropout(
     x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None = None, rate: Any = None
 ) -> Any:
-    """Return `x` with elements set to 0, each with probability `rate` = 1 − `keep_prob`, and the others divided by 1 − rate."""
+    """Return `x` with each element set to 0 with probability `rate` = 1 − `keep_prob`, and the others divided by 1 − rate."""
     if keep_prob is not None and rate is not None:
         raise ValueError("Cannot specify both 'keep_prob' and 'rate'. Give rate only.")
     if keep_prob is None and rate is None:
@@ -48,7 +48,7 @@ crelu = respelled(activation.crelu, "features name axis")
 
 @public
 def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Return −log softmax(logits)[label], for labels that are class numbers."""
+    """Return −log softmax(logits)[label], for class numbers as labels."""
     return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
@@ -56,13 +56,13 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = N
 def softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
 ) -> Any:
-    """Return Σ −labels·log softmax(logits); no gradient flows to the labels."""
+    """Return Σ −labels·log softmax(logits), without a gradient of the labels."""
     return losses.softmax_cross_entropy_with_logits_v1(labels, logits, dim, axis=axis)
 
 
 @public
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Return the cross-entropy of independent classes, for labels in [0, 1]."""
+    """Return the sigmoid cross-entropy of independent classes, for labels in [0, 1]."""
     return losses.sigmoid_cross_entropy_with_logits(labels, logits)
 
 
@@ -112,10 +112,10 @@ def ctc_loss(
     time_major: bool = True,
     logits: Any = None,
 ) -> Any:
-    """Return `gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing and ends a row.
+    """Return `gradtape.nn.ctc_loss` for a SparseTensor of labels; the last class is the blank.
 
-    `preprocess_collapse_repeated` makes equal neighbours among the labels one; without `ctc_merge_repeated` each frame that
-    says a class stands for a label; `ignore_longer_outputs_than_inputs` gives rows with more labels than frames the loss 0.
+    `preprocess_collapse_repeated` merges equal neighbouring labels. Without `ctc_merge_repeated`, each frame that is not blank is
+    a label. `ignore_longer_outputs_than_inputs` gives loss 0 to rows with more labels than frames.
     """
     if not isinstance(labels, SparseTensor):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, received {type(labels).__name__}.")
@@ -129,11 +129,11 @@ ctc_beam_search_decoder = decoding.ctc_beam_search_decoder_v1
 ctc_beam_search_decoder_v2 = decoding.ctc_beam_search_decoder
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Tables in parts
+# Partitioned tables
 
 
 def _whole(tables: Any, strategy: str) -> Any:
-    """Return the table of which `tables` are the parts, if they are several."""
+    """Return the table with the parts `tables`, if there are several."""
     if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2:
         return tables
     return embedding.PartitionedParameters(tables, strategy)
@@ -148,7 +148,7 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Any:
-    """Return the rows `ids` of the table `params`, or of one in parts by `partition_strategy`."""
+    """Return the rows `ids` of the table `params`, or of one partitioned by `partition_strategy`."""
     if isinstance(ids, RaggedTensor):
         return ids.with_flat_values(embedding_lookup(params, ids.flat_values, partition_strategy, max_norm=max_norm))
     return embedding.embedding_lookup(_whole(params, partition_strategy), ids, max_norm)
@@ -165,7 +165,7 @@ def embedding_lookup_sparse(
     max_norm: Any = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
-    """Return the rows of a table combined for each row of `sp_ids`; see `gradtape.nn.embedding_lookup_sparse`."""
+    """Return the rows of a table combined for each row of `sp_ids`, like `gradtape.nn.embedding_lookup_sparse`."""
     return embedding_sparse.embedding_lookup_sparse(_whole(params, partition_strategy), sp_ids, sp_weights, combiner, max_norm)
 
 
@@ -181,7 +181,7 @@ def safe_embedding_lookup_sparse(
     max_norm: Any = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
-    """Return `embedding_lookup_sparse` without ids and weights that are not positive; see `gradtape.nn`."""
+    """Return `embedding_lookup_sparse` without negative ids, and without weights that are not positive; see `gradtape.nn`."""
     table = _whole(embedding_weights, partition_strategy)
     return embedding_sparse.safe_embedding_lookup_sparse(table, sparse_ids, sparse_weights, combiner, default_id, max_norm)
 
@@ -200,7 +200,7 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str | None = "nce_loss",
 ) -> Any:
-    """Compute the noise-contrastive estimation; see `gradtape.nn.nce_loss`. The tables may be in parts."""
+    """Compute the noise-contrastive estimation loss, like `gradtape.nn.nce_loss`; tables may be partitioned."""
     tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
     sizes = num_sampled, num_classes, num_true
     return candidates.nce_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits)
@@ -221,7 +221,7 @@ def sampled_softmax_loss(
     name: str | None = "sampled_softmax_loss",
     seed: Any = None,
 ) -> Any:
-    """Compute the softmax cross-entropy of some classes; see `gradtape.nn.sampled_softmax_loss`. The tables may be in parts."""
+    """Compute the softmax cross-entropy of sampled classes, like `nn.sampled_softmax_loss`; tables may be partitioned."""
     tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
     sizes = num_sampled, num_classes, num_true
     return candidates.sampled_softmax_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits, seed)
@@ -229,13 +229,13 @@ def sampled_softmax_loss(
 
 @public
 def without_last_axis(labels: Tensor, logits: Tensor) -> Tensor:
-    """Return labels without a last axis of extent 1 if they have as many axes as logits."""
+    """Return labels without a last axis of extent 1 if they have the rank of logits."""
     return squeeze(labels, -1) if labels.ndim == logits.ndim and extents_of(labels)[-1] == 1 else labels
 
 
 @public
 def with_axes_of(weights: Tensor, labels: Tensor) -> Tensor:
-    """Return weights with a last axis of extent 1 more or less, if they have as many axes as labels then."""
+    """Return weights with a last axis of extent 1 added or removed, if that gives the rank of labels."""
     if weights.ndim == labels.ndim + 1 and extents_of(weights)[-1] == 1:
         return squeeze(weights, -1)
     return weights[..., None] if weights.ndim and weights.ndim == labels.ndim - 1 else weights

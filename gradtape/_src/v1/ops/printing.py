@@ -1,4 +1,4 @@
-"""`Print` of TensorFlow 1: a tensor that writes others when it is computed."""
+"""TensorFlow 1's `Print`: a tensor that prints others when it is computed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return `input_`, which writes `message` and the tensors in the list `data` to stderr whenever it is computed.
+    """Return `input_`; whenever it is computed, `message` and the tensors in the list `data` are printed to stderr.
 
-    With `first_n` only the first times; `summarize` (3) is how many entries of each end of an axis are shown. The gradient
+    `first_n` limits the number of times; `summarize` (3) is the number of entries shown at each end of an axis. The gradient
     passes through.
     """
     times = itertools.count()

@@ -1,4 +1,4 @@
-"""A function under TensorFlow 1's signature: other names for its parameters, in another order."""
+"""Functions with TensorFlow 1's signatures: parameters with other names, in another order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gradtape._src.core.base.public import public
 
 
 def respelled(function: Callable[..., Any], parameters: str, **words: str) -> Callable[..., Any]:
-    """Return `function` with TensorFlow 1's `parameters`, named in their order.
+    """Return `function` with TensorFlow 1's `parameters`, given as names in order.
 
-    `words` maps those that `function` calls otherwise; "" stands for what has no effect here. A None stands for the
-    default, where `function` has one; two words for one parameter are a ValueError.
+    `words` maps these to the parameters of `function`; "" marks one without effect. None selects the default of `function`.
+    ValueError if two of them are given for the same parameter.
     """
     has_default = {name for name, row in inspect.signature(function).parameters.items() if row.default is not Parameter.empty}
     signature = inspect.Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in parameters.split()])

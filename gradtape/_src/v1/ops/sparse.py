@@ -1,4 +1,4 @@
-"""Sparse tensors as TensorFlow 1 spells them: placeholders for them, and `sparse_to_dense`."""
+"""Sparse tensors with TensorFlow 1's signatures: placeholders, and `sparse_to_dense`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gradtape._src.v1.graphs.placeholders import placeholder
 
 @public
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """Return a SparseTensor that a Session is fed: a `SparseTensorValue`, or (indices, values, dense_shape).
+    """Return a SparseTensor to be fed by a Session, as a `SparseTensorValue` or (indices, values, dense_shape).
 
-    `shape` may have None for extents that differ from run to run. Without `shape` it is a matrix.
+    `shape` may have None for extents that differ between runs. Without `shape` it is a matrix.
     """
     stated = TensorShape([None, None] if shape is None else _plain(shape))
     name = name or "Placeholder"
     indices = placeholder(dtypes.int64, [None, stated.rank], f"{name}/indices")
     values = placeholder(dtype, [None], f"{name}/values")
     if stated.is_fully_defined():
-        dense_shape = constant(stated.as_list(), dtypes.int64, name=f"{name}/shape")  # may be fed, too
+        dense_shape = constant(stated.as_list(), dtypes.int64, name=f"{name}/shape")  # can be fed, too
     else:
         dense_shape = placeholder(dtypes.int64, [stated.rank], f"{name}/shape")
     made = SparseTensor(indices, values, dense_shape)
@@ -36,7 +36,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
 
 def _plain(shape: Any) -> Any:
-    """Return a shape as given, or the ints that a constant tensor has."""
+    """Return a shape as given, or the ints of a constant tensor."""
     return shape.op.get_attr("value") if hasattr(shape, "op") else shape
 
 
@@ -49,11 +49,11 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Return the tensor of shape `output_shape` that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
+    """Return a tensor of shape `output_shape` with `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 
-    `sparse_indices` is a matrix with a row for each value, a vector for a tensor of rank 1, or one place; one value may stand for
-    all. InvalidArgumentError if the places are out of range, or, unless `validate_indices` is False, not in order or not each
-    once.
+    `sparse_indices` is a matrix with a row for each value, a vector for a result of rank 1, or a single position; a single value
+    may stand for all. InvalidArgumentError if indices are out of range. Unless `validate_indices` is False, also if they are not
+    sorted or not unique.
     """
     places, values = cast(sparse_indices, dtypes.int64), tensor(sparse_values)
     if places.ndim < 2:

@@ -1,4 +1,4 @@
-"""`ExponentialMovingAverage`: shadows of variables that follow them slowly."""
+"""`ExponentialMovingAverage`: moving averages of variables."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from gradtape._src.v1.optimizers.first import shadow
 class ExponentialMovingAverage:
     """Moving averages of variables: `shadow −= (1 − decay) · (shadow − variable)` at each `apply`.
 
-    With `num_updates` the decay is at most (1 + num_updates) / (10 + num_updates). A shadow begins with the variable's
-    value; that of a tensor with zeros, and `zero_debias` divides by what is missing then.
+    With `num_updates`, the decay is at most (1 + num_updates) / (10 + num_updates). The average of a variable starts with its
+    value. That of a tensor starts with zeros, a bias that `zero_debias` removes by division.
 
     >>> average, w = tf.train.ExponentialMovingAverage(0.5), tf.Variable(2.0)
     >>> average.apply([w])
@@ -40,7 +40,7 @@ class ExponentialMovingAverage:
     ) -> None:
         self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
         self._shadows: dict[Any, Variable] = {}
-        self._biased: dict[Any, tuple[Variable, Variable]] = {}  # by tensor: the average that begins with 0, and the count
+        self._biased: dict[Any, tuple[Variable, Variable]] = {}  # by tensor: the biased average, and the count
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class ExponentialMovingAverage:
 
     @public
     def apply(self, var_list: Any = None) -> Any:
-        """Move the averages of `var_list` (all trainable variables); an Operation in a graph."""
+        """Update the averages of `var_list` (default: all trainable variables); in a graph return an Operation."""
         graph = in_graph()
         wanted = list(map(variable_of, trainable_variables() if var_list is None else var_list))
         for value in wanted:
@@ -57,7 +57,7 @@ class ExponentialMovingAverage:
                 raise TypeError(f"In eager code an average is one of a variable, received {value!r}.")
             if not value.dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
-        with scopes.init_scope():  # of a graph a branch may begin to average
+        with scopes.init_scope():  # a branch in a graph may be the first to use it
             for value in wanted:
                 if self._key(value) not in self._shadows:
                     self._shadows[self._key(value)] = self._made(value)
@@ -95,19 +95,20 @@ class ExponentialMovingAverage:
 
     @public
     def average(self, var: Any) -> Variable | None:
-        """Return the variable that holds the average of `var`, or None."""
+        """Return the variable with the average of `var`, or None."""
         return self._shadows.get(self._key(variable_of(var)))
 
     @public
     def average_name(self, var: Any) -> str:
-        """Return the name of the variable that holds the average of `var`."""
+        """Return the name of the variable with the average of `var`."""
         return f"{var.name.rpartition(':')[0]}/{self._name}"
 
     @public
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
-        """Return the variables by the names of their averages, for a `Saver` that restores from these.
+        """Return variables by name, for a `Saver` that restores averages into variables.
 
-        That is its average's, for `moving_avg_variables` (all trainable variables, and those that have one); else its own.
+        The name is that of the average for `moving_avg_variables` (default: all trainable variables, and those with averages),
+        else the variable's own.
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
@@ -120,16 +121,15 @@ class ExponentialMovingAverage:
 
 
 def assign_moving_average(variable: Variable, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None) -> Any:
-    """Move an average towards a value: `variable −= (1 − decay) · (variable − value)`; return what `assign` does.
+    """Update an average: `variable −= (1 − decay) · (variable − value)`; return the result of the assignment.
 
-    With `zero_debias` it is what an average is that begins with zero, divided by what is missing then.
+    With `zero_debias` the average starts at zero, and the variable is the average divided by the sum of its weights.
     """
     value = tensor(value, variable.dtype)
     return _moved(variable, value, 1.0 - tensor(decay, variable.dtype), _parts(variable) if zero_debias else None)
 
 
 def _parts(average: Variable) -> tuple[Variable, Variable]:
-    """Return the average that begins with 0, and the count."""
     initial = zeros(average.shape, average.dtype)
     return shadow(average.name, "biased", initial), shadow(average.name, "local_step", zeros((), average.dtype))
 

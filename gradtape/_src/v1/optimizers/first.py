@@ -1,4 +1,4 @@
-"""Common parts of TensorFlow 1's optimizers: gradients of a loss, slots of variables, the operation that applies updates."""
+"""The common part of TensorFlow 1's optimizers: gradients of a loss, slots of variables, the operation that applies updates."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
 
-DENSE = ("_resource_apply_dense", "_apply_dense")  # by which an optimizer of a user's changes a variable
+DENSE = ("_resource_apply_dense", "_apply_dense")  # methods by which a user's optimizer updates a variable
 
 
 class Optimizer(SlotOwner):
-    """Base of the optimizers. A subclass gives `_resource_apply_dense(gradient, variable)` (or `_apply_dense`).
+    """Base of optimizers. A subclass defines `_resource_apply_dense(gradient, variable)` (or `_apply_dense`).
 
-    With `_resource_apply_sparse(gradient, variable, indices)` (or `_apply_sparse(slices, variable)`) it takes IndexedSlices, too.
-    `_create_slots(variables)` makes slots by `_zeros_slot`, `_prepare()` tensors of the settings, `_finish(updates, name_scope)`
-    adds to the updates.
+    `_resource_apply_sparse(gradient, variable, indices)` (or `_apply_sparse(slices, variable)`) handles IndexedSlices.
+    `_create_slots(variables)` creates slots by `_zeros_slot`, `_prepare()` tensors of hyperparameters, and `_finish(updates,
+    name_scope)` adds further updates.
 
-    `minimize(loss)` is `compute_gradients` followed by `apply_gradients`. In a graph both record operations; in eager
-    code `loss` is a function, and the variables change at once.
+    `minimize(loss)` is `compute_gradients` followed by `apply_gradients`. In a graph both record operations. In eager code `loss`
+    is a function, and the variables change at once.
     """
 
     GATE_NONE = 0
@@ -57,7 +57,7 @@ class Optimizer(SlotOwner):
             raise ValueError("Must specify the optimizer name")
         self._name = name
         self._slots: dict[str, dict[int, Variable]] = {}
-        self._more: dict[tuple[str, Any], Variable] = {}  # what belongs to no variable, by name and graph
+        self._more: dict[tuple[str, Any], Variable] = {}  # variables of the optimizer itself, by name and graph
 
     def get_name(self) -> str:
         """Return the name."""
@@ -77,7 +77,7 @@ class Optimizer(SlotOwner):
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Any:
-        """Change the variables (all trainable ones) so that `loss` decreases; an Operation in a graph.
+        """Update the variables (default: all trainable ones) to decrease `loss`; in a graph return an Operation.
 
         `global_step`, a variable, is increased by 1. ValueError if `loss` depends on none of the variables.
         """
@@ -130,7 +130,7 @@ class Optimizer(SlotOwner):
 
     @public
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """Change variables by `[(gradient, variable), …]`; an Operation in a graph. `global_step` is increased by 1."""
+        """Update variables by `[(gradient, variable), …]`; in a graph return an Operation. `global_step` is increased by 1."""
         pairs = [(d, variable_of(v)) for d, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
@@ -177,7 +177,7 @@ class Optimizer(SlotOwner):
         return result
 
     def _changed(self, gradient: Any, variable: Variable) -> Any:
-        """Return the updates for one variable, and the projection that is its constraint."""
+        """Return the updates of a variable, and the projection by its constraint."""
         if variable.constraint is None:
             return self._apply(gradient, variable)
         if isinstance(gradient, IndexedSlices):
@@ -186,7 +186,7 @@ class Optimizer(SlotOwner):
             return variable.assign(variable.constraint(variable.read_value()))
 
     def _apply(self, gradient: Any, variable: Variable) -> Any:
-        """Return the updates for one variable. Sparse gradients are made dense; `kept` says what happens to other rows' slots."""
+        """Return the updates of a variable. Sparse gradients are made dense; `kept` keeps the slots of other rows."""
         own = self._own(gradient, variable)
         if own is not NotImplemented:
             return own
@@ -199,7 +199,7 @@ class Optimizer(SlotOwner):
         return self._update(variable, tensor(gradient), lambda new, old: new)
 
     def _own(self, gradient: Any, variable: Variable) -> Any:
-        """Return the updates by the methods of a user's optimizer, where it has TensorFlow's; otherwise NotImplemented."""
+        """Return the updates by a user's optimizer with TensorFlow's methods; NotImplemented for any other."""
         if isinstance(gradient, IndexedSlices):
             rows = _summed(gradient)
             if hasattr(self, "_resource_apply_sparse"):
@@ -210,26 +210,26 @@ class Optimizer(SlotOwner):
                 return getattr(self, name)(tensor(gradient), variable)
         return NotImplemented
 
-    # -- what a rule gives
+    # -- for subclasses
 
     def _create_slots(self, variables: Sequence[Variable]) -> None:
-        """Make the slots of variables that have none yet."""
+        """Create the slots of variables that lack them."""
 
     def _prepare(self) -> None:
-        """Make tensors of the settings."""
+        """Create tensors of the hyperparameters."""
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Callable[[Any, Any], Tensor]) -> Any:
-        """Change a variable and its slots; `kept(new, old)` is `old` in rows that a sparse gradient does not name."""
+        """Update a variable and its slots; `kept(new, old)` is `old` in rows that a sparse gradient lacks."""
         raise NotImplementedError
 
     def _finish(self, updates: list[Any], name_scope: str) -> Any:
-        """Return the updates, with the steps that follow after all variables were changed."""
+        """Return the updates, followed by those to run after all variables have changed."""
         return updates
 
     # -- slots
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """Return the slot called `name` of a variable: a variable that the optimizer keeps for it, or None."""
+        """Return the slot `name` of a variable, a variable kept by the optimizer, or None."""
         return self._slots.get(name, {}).get(variable_of(var)._uid)
 
     def get_slot_names(self) -> list[str]:
@@ -237,44 +237,44 @@ class Optimizer(SlotOwner):
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """Return all variables that the optimizer keeps."""
+        """Return all variables kept by the optimizer."""
         graph = in_graph()
         more = [v for (_, of), v in self._more.items() if of is graph]
         slots = [v for slots in self._slots.values() for v in slots.values()]
         return sorted([*more, *slots], key=lambda v: v.name)
 
     def _tracked_children(self) -> dict[str, Any]:
-        """Return the saved part of a checkpoint: the slots, numbered in the order of the variables, and the other variables."""
+        """Return the objects for a checkpoint: slots, numbered in the order of variables, and other variables."""
         graph = in_graph()
         slots = {f"{name}_{i}": v for name, slots in self._slots.items() for i, v in enumerate(slots.values())}
         return slots | {name: v for (name, of), v in self._more.items() if of is graph}
 
     def slot_to_restore(self, variable: Variable, slot: str) -> Variable | None:
-        """Return the slot of that name, in eager code made of zeros at first sight; in a graph None if there is none yet."""
+        """Return the slot of this name. Eager code creates it with zeros if needed; in a graph None if it does not exist."""
         return self.get_slot(variable, slot) if in_graph() is not None else self._slot(variable, slot)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """Return the slot of a variable, made of zeros at first sight."""
+        """Return the slot of a variable, created with zeros if needed."""
         return self._slot(var, slot_name, label=op_name)
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
-        """Return the slot of a variable, made of the value `val` at first sight."""
+        """Return the slot of a variable, created with `val` if needed."""
         return self._slot(var, slot_name, val, op_name)
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Variable:
-        """Return a variable that the optimizer keeps and that belongs to no other, made at first sight."""
+        """Return a variable of the optimizer itself, created if needed."""
         return self._number(name, initial_value, colocate_with)
 
     def _get_non_slot_variable(self, name: str, graph: Any = None) -> Variable | None:
-        """Return a variable that the optimizer keeps and that belongs to no other, or None."""
+        """Return a variable of the optimizer itself, or None."""
         return self._more.get((name, in_graph() if graph is None else graph))
 
     def _call_if_callable(self, param: Any) -> Any:
-        """Return a setting, or what it gives if it is a function."""
+        """Return a hyperparameter, calling it if it is a function."""
         return param() if callable(param) else param
 
     def _slot(self, variable: Variable, slot: str, initial: Any = None, label: str | None = None) -> Variable:
-        """Return the slot of a variable, made of zeros (or the number `initial`) at first sight."""
+        """Return the slot of a variable, created with zeros (or the number `initial`) if needed."""
         known = self._slots.setdefault(slot, {})
         found = known.get(variable._uid)
         if found is None:
@@ -287,7 +287,7 @@ class Optimizer(SlotOwner):
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:
-        """Return a number that the optimizer keeps, such as a power of a decay."""
+        """Return a number kept by the optimizer, such as a power of a decay."""
         key = (name, in_graph())
         found = self._more.get(key)
         if found is None:
@@ -297,9 +297,9 @@ class Optimizer(SlotOwner):
 
 
 def shadow(name: str, label: str, initial: Any) -> Variable:
-    """Return a variable that is kept beside the one of that name; under the variable scope, whatever the name scope."""
+    """Return a variable kept for the variable of that name, in the variable scope regardless of the name scope."""
     scope, full = get_variable_scope().name, f"{name.rpartition(':')[0]}/{label}"
-    if in_graph() is None:  # a graph makes names unique by itself
+    if in_graph() is None:  # a graph makes names unique
         full = store().unused(full)
         store().opened(f"{scope}/{full}" if scope else full)
     with NameScope(f"{scope}/" if scope else ""):
@@ -307,7 +307,7 @@ def shadow(name: str, label: str, initial: Any) -> Variable:
 
 
 def _summed(slices: IndexedSlices) -> IndexedSlices:
-    """Sum IndexedSlices so that they name each row once."""
+    """Sum the rows of IndexedSlices with equal indices."""
     indices, places = unique(tensor(slices.indices))
     return IndexedSlices(unsorted_segment_sum(tensor(slices.values), places, size(indices)), indices, slices.dense_shape)
 
@@ -319,8 +319,8 @@ def _listed(value: Any) -> list[Any]:
 
 
 def setting(value: Any, dtype: Any) -> Any:
-    """Return a setting (a number, a tensor, a variable, or a function that gives one) in a variable's dtype."""
+    """Return a hyperparameter (a number, a tensor, a variable, or a function of these) in a variable's dtype."""
     value = value() if callable(value) else value
     if isinstance(value, (int, float)):
-        return float(np.asarray(value, dtypes.as_dtype(dtype).numpy))  # as the dtype holds it: 1 - 0.999 depends on it
+        return float(np.asarray(value, dtypes.as_dtype(dtype).numpy))  # rounded to the dtype, on which 1 - 0.999 depends
     return cast(tensor(value), dtype)

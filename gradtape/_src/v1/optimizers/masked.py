@@ -1,4 +1,4 @@
-"""Updates of some elements only, by any optimizer: frozen elements keep their values, and the optimizer their slots."""
+"""Updates of selected elements by any optimizer: frozen elements keep their values and their slots."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.optimizers.first import Optimizer, setting
 from gradtape._src.v1.optimizers.rules import AdamOptimizer
 
-OF_ALL = ("_iterations", "_learning_rate")  # numbers of an optimizer of Keras that all elements share
+OF_ALL = ("_iterations", "_learning_rate")  # numbers of a Keras optimizer that all elements share
 
 
 class MaskedUpdate:
-    """An optimizer whose updates reach only the elements that a mask lets through; masks may differ in every step.
+    """An optimizer wrapper that updates only elements selected by a mask, which may change in every step.
 
-    A frozen element keeps its value and its slots: momenta do not decay and do not move. Steps, by which Adam corrects the bias
-    of its moments, are counted for each element. So an element that is released goes on from where it was frozen. All elements
-    move as if those with the same history had an optimizer of their own. The gradient of a frozen element counts as 0 in norms
-    that the optimizer clips by, and IndexedSlices are made dense.
+    A frozen element keeps its value and its slots, so that momenta neither decay nor move. Steps, by which Adam corrects the bias
+    of its moments, are counted per element. So a released element continues where it was frozen, as if elements with equal
+    histories had an optimizer of their own. The gradient of a frozen element counts as 0 in norms for clipping, and IndexedSlices
+    are made dense.
 
-    `optimizer`: one of Keras's, or of `tf.compat.v1.train`. Learning-rate schedules go by the optimizer's own steps. Not for
-    optimizers that accumulate gradients over steps, nor for Adafactor (ValueError), and not in graphs: in eager code and in
-    functions. A number that an optimizer keeps for all elements (Nadam's product of momenta) is kept for each of them.
+    `optimizer`: one of Keras or of `tf.compat.v1.train`. Learning-rate schedules use the optimizer's own step. ValueError for
+    optimizers that accumulate gradients over steps, and for Adafactor. It works in eager code and functions, not in graphs. A
+    number that an optimizer keeps for all elements (Nadam's product of momenta) is kept per element.
 
     >>> x = tf.Variable([1.0, 1.0, 1.0, 1.0])
     >>> optimizer = tf.optimizers.MaskedUpdate(tf.compat.v1.train.AdamOptimizer(0.1))
@@ -65,11 +65,11 @@ class MaskedUpdate:
 
     @public
     def apply_gradients(self, grads_and_vars: Any, masks: Any, **options: Any) -> None:
-        """Update by `[(gradient, variable), …]` the elements where the variable's mask is True.
+        """Update by `[(gradient, variable), …]` the elements for which the variable's mask is True.
 
-        `masks`: one for each pair: a boolean tensor or array of the variable's shape, or a single boolean, or None for True.
-        A gradient that is None changes nothing. `options` go to the optimizer's `apply_gradients`. TypeError for a mask that is
-        not boolean, ValueError for one of another shape.
+        `masks`: for each pair a boolean tensor or array with the variable's shape, a single boolean, or None for True. A gradient
+        of None changes nothing. `options` are passed to the optimizer's `apply_gradients`. TypeError for a mask that is not
+        boolean, ValueError for one of another shape.
         """
         pairs = [(d, v) for d, v in grads_and_vars]
         for _, variable in pairs:
@@ -95,7 +95,7 @@ class MaskedUpdate:
             change.steps.assign_add(cast(change.mask, change.steps.dtype))
 
     def steps(self, variable: Any) -> Variable:
-        """Return the number of steps of each element of a variable: a variable of its shape, int32."""
+        """Return the number of steps per element of a variable: an int32 variable of the same shape."""
         known = self._steps.get(id(variable))
         if known is None:
             counter = Variable(zeros(tuple(variable.shape), dtypes.int32), trainable=False, name="steps")
@@ -103,7 +103,7 @@ class MaskedUpdate:
         return known[1]
 
     def _numbers_of(self, variable: Any) -> dict[str, Any]:
-        """Return the single numbers that an optimizer of Keras keeps for all elements, one for each element, by attribute."""
+        """Return the numbers shared by all elements in a Keras optimizer, as one per element, by attribute."""
         known = self._numbers.get(id(variable))
         if known is None:
             kind = type(self.optimizer.iterations)
@@ -157,7 +157,7 @@ def _replaced(owner: Any, **attributes: Any) -> Iterator[None]:
     """Open a context in which attributes of an object have other values."""
     own = vars(owner)
     before = {name: own[name] for name in attributes if name in own}
-    own.update(attributes)  # past __setattr__, in which Keras tracks variables
+    own.update(attributes)  # Keras's __setattr__ would track variables
     try:
         yield
     finally:
@@ -170,7 +170,7 @@ def _replaced(owner: Any, **attributes: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _frozen(variables: Sequence[tuple[Any, Tensor]]) -> Iterator[None]:
-    """Open a context after which variables hold their earlier values where their mask is False."""
+    """Open a context after which variables have their earlier values where the mask is False."""
     before = [tensor(variable) for variable, _ in variables]
     yield
     for (variable, mask), old in zip(variables, before, strict=True):
@@ -191,7 +191,7 @@ def _apply_first(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
     update = optimizer._update
 
     def counted(variable: Variable, gradient: Tensor, kept: Callable[[Any, Any], Tensor]) -> Any:
-        """Return the rule with the powers of its decays as each element has them."""
+        """Run the update rule with each element's own powers of decays."""
         if not isinstance(optimizer, AdamOptimizer):
             return update(variable, gradient, kept)
         number = cast(steps[variable._uid] + 1, variable.dtype)
@@ -218,7 +218,7 @@ def _apply_keras(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
     update = optimizer._backend_update_step
 
     def update_one(gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """Apply the rule to one variable, with each element's own steps, and writes that pass the mask."""
+        """Run the update rule of one variable with each element's own steps, and assignments restricted by the mask."""
         change = of[id(variable)]
 
         def assign(to: Any, value: Any) -> None:
@@ -248,7 +248,7 @@ def _apply_keras(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
 
     if not optimizer.built:
         optimizer.build([c.variable for c in changes])
-    held = [(c.variable, c.mask) for c in changes]  # weight decay does not go through update_step, nor do averages
+    held = [(c.variable, c.mask) for c in changes]  # weight decay and averages bypass update_step
     for variable, average in zip(
         optimizer._trainable_variables, getattr(optimizer, "_model_variables_moving_average", []), strict=False
     ):

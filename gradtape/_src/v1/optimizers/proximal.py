@@ -1,4 +1,4 @@
-"""TensorFlow 1's optimizers that shrink: proximal gradient descent, proximal Adagrad, Adagrad with dual averaging."""
+"""TensorFlow 1's optimizers with proximal operators: gradient descent, Adagrad, Adagrad with dual averaging."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _shrunk(value: Any, rate: Any, l1: float, l2: float) -> Any:
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
-    """A step of gradient descent, then the proximal operator of l1 and l2 penalties (Duchi and Singer, FOBOS, 2009)."""
+    """Gradient descent followed by the proximal operator of l1 and l2 penalties (Duchi and Singer, FOBOS, 2009)."""
 
     @public
     def __init__(
@@ -42,7 +42,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
 
 class ProximalAdagradOptimizer(AdagradOptimizer):
-    """A step of Adagrad, then the proximal operator of l1 and l2 penalties at each element's rate (Duchi and Singer, 2009)."""
+    """Adagrad followed by the proximal operator of l1 and l2 penalties, with each element's rate (Duchi and Singer, 2009)."""
 
     @public
     def __init__(
@@ -66,7 +66,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
 
 
 class AdagradDAOptimizer(Optimizer):
-    """Adagrad by dual averaging: the variable is computed from the sums of all gradients (Duchi et al., 2011).
+    """Adagrad by dual averaging: variables are computed from the sums of all gradients (Duchi et al., 2011).
 
     `global_step` counts the steps; it is the variable that `minimize(global_step=…)` increases.
     """

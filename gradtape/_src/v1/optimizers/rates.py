@@ -1,4 +1,4 @@
-"""Learning rates that change with the step, and the step itself."""
+"""Learning rate schedules, and the global step."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _parts(learning_rate: Any, global_step: Any, decay_steps: Any) -> tuple[Any,
 def exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Any:
-    """Return learning_rate · decay_rate^(global_step / decay_steps); the exponent rounded down if `staircase`."""
+    """Return learning_rate · decay_rate^(global_step / decay_steps), with the exponent rounded down if `staircase`."""
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     part = step / steps
     return rate * power(cast(decay_rate, rate.dtype), floor(part) if staircase else part)
@@ -91,7 +91,7 @@ def polynomial_decay(
         steps = steps * maximum(ceil(step / steps), 1.0)
     else:
         step = minimum(step, steps)
-    left = maximum(1.0 - step / steps, 0.0)  # a fused multiply and add may give a little less than 0
+    left = maximum(1.0 - step / steps, 0.0)  # a fused multiply-add may give slightly less than 0
     return (rate - last) * left**power + last
 
 
@@ -113,7 +113,7 @@ def cosine_decay_restarts(
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Any:
-    """Decay by cosines one after the other, each `t_mul` times as long and `m_mul` times as high as the one before.
+    """Decay by a sequence of cosines, each `t_mul` times as long and `m_mul` times as high as the previous one.
 
     Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2017).
     """
@@ -165,8 +165,9 @@ def noisy_linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Any:
-    """Return `linear_cosine_decay` with noise on its linear part, of variance initial_variance / (1 +
-    global_step)^variance_decay.
+    """Return `linear_cosine_decay` with noise on its linear part.
+
+    The noise has variance initial_variance / (1 + global_step)^variance_decay.
     """
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     deviation = sqrt(initial_variance / power(1.0 + minimum(step, steps), cast(variance_decay, rate.dtype)))
@@ -176,7 +177,7 @@ def noisy_linear_cosine_decay(
 
 @_scheduled
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Any:
-    """Return `values[i]` where `x` (a step) is above i of the `boundaries`."""
+    """Return `values[i]` if `x` (a step) is greater than i of the `boundaries`."""
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     step = tensor(x)
@@ -203,12 +204,12 @@ def _check_boundary(boundary: Any, step: Any) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The step
+# The global step
 
 
 @public
 def get_global_step(graph: Graph | None = None) -> Any:
-    """Return the global step of the graph, or None. TypeError if it is no integer scalar."""
+    """Return the global step of the graph, or None; TypeError if it is not an integer scalar."""
     found = graph.get_collection(GraphKeys.GLOBAL_STEP) if graph is not None else get_collection(GraphKeys.GLOBAL_STEP)
     if not found:
         return None
@@ -218,7 +219,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 @public
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raise TypeError unless what is given is an integer scalar, as a global step is."""
+    """Raise TypeError unless the argument is an integer scalar."""
     if not isinstance(global_step_tensor, (Tensor, Stored)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
     if not global_step_tensor.dtype.is_integer:
@@ -229,13 +230,13 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 @public
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """Return the value of the global step in a session; in eager code, where `sess` is None, the variable's."""
+    """Return the value of the global step in a session; in eager code, with None for `sess`, that of the variable."""
     return int(global_step_tensor.numpy() if in_graph() is None else sess.run(global_step_tensor))
 
 
 @public
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Make the global step: an int64 variable that counts. ValueError if there is one."""
+    """Create the global step, an int64 variable; ValueError if there is one."""
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
     graph = graph or in_graph() or get_default_graph()
@@ -251,6 +252,6 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 @public
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the global step of the graph, made if there is none."""
+    """Return the global step of the graph, created if needed."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found

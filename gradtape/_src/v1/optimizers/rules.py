@@ -86,7 +86,7 @@ class AdagradOptimizer(Optimizer):
 
 
 class AdadeltaOptimizer(Optimizer):
-    """A step in the ratio of the running means of earlier steps' and of gradients' squares (Zeiler, 2012)."""
+    """Steps scaled by the ratio of the running means of squared steps and squared gradients (Zeiler, 2012)."""
 
     @public
     def __init__(
@@ -116,7 +116,7 @@ class AdadeltaOptimizer(Optimizer):
 
 
 class RMSPropOptimizer(Optimizer):
-    """Gradients divided by the root of their running mean square (Tieleman and Hinton, 2012), with momentum.
+    """Gradients divided by the square root of their running mean square (Tieleman and Hinton, 2012), with momentum.
 
     rms = decay · rms + (1 − decay) · gradient²; mom = momentum · mom + learning_rate · gradient / √(rms + epsilon);
     variable −= mom. `centered` subtracts the square of the running mean of gradients from rms.
@@ -163,10 +163,10 @@ class RMSPropOptimizer(Optimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """Adam (Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015), with the formulation before section 2.1.
+    """Adam (Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015), in the formulation before section 2.1.
 
-    m = β₁m + (1 − β₁)g; v = β₂v + (1 − β₂)g²; variable −= learning_rate · √(1 − β₂ᵗ)/(1 − β₁ᵗ) · m / (√v + epsilon). The
-    momentum moves rows that a sparse gradient does not name, too.
+    m = β₁m + (1 − β₁)g; v = β₂v + (1 − β₂)g²; variable −= learning_rate · √(1 − β₂ᵗ)/(1 − β₁ᵗ) · m / (√v + epsilon). Rows that a
+    sparse gradient lacks are moved by their momentum, too.
     """
 
     @public
