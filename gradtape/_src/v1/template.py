@@ -93,7 +93,7 @@ def make_template(
 ) -> Template:
     """Return `func_` with the arguments `kwargs`; its `get_variable`s create variables in the first call, and reuse them later.
 
-    They stand in the scope `unique_name_`, or `name_`, made unique at the first call (`create_scope_now_`: at once).
+    Their scope is `unique_name_`, or else `name_` made unique in the first call; with `create_scope_now_` it is made at once.
     """
     made = Template(name_, functools.partial(func_, **kwargs) if kwargs else func_, unique_name_, custom_getter_)
     if create_scope_now_:

@@ -1,16 +1,16 @@
-/* Recording in C: the hot path of the engine, a second time.
+/* Recording in C: the hot path of the engine.
 
-   The Python functions are the definition. A `Twin` stands in the place of one: it does the common case of its Python function, and
-   calls that function for every other, before it has changed anything. So nearly all errors, and all rules that are not those of plain
-   eager code, are Python's. The comment over each function here names its twin.
+   The Python functions are the definition. A `Twin` replaces one: it handles the common case of its Python function, and calls that
+   function in all other cases, before it has changed anything. So Python raises nearly all errors, and has all rules beyond plain eager
+   code. The comment above each function names its Python function.
 
    A function that returns an `Outcome` has done its work (DONE), left everything as it was (TWIN: let the Python function do it), or
    set an error (FAILED).
 
-   What can run Python code (hashing attributes, the garbage collector, which runs finalizers when objects are made) comes first; then the
-   thread's trace is read and changed, and nothing runs in between. So no finalizer, and no other thread, finds a trace half changed.
+   Steps that can run Python code (hashing attributes, or creating objects, by which the garbage collector may run finalizers) come first.
+   Then the thread's trace is read and changed without running Python code. So no finalizer and no other thread sees a partial change.
 
-   README.md has what is assumed of the interpreter. */
+   README.md lists the assumptions about the interpreter. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -20,7 +20,7 @@
 typedef enum { FAILED = -1, TWIN = 0, DONE = 1 } Outcome;
 
 /* ------------------------------------------------------------------------------------------------------------------
-   What `bind` hands over: classes, the offsets of their slots, objects of the engine */
+   Set by `bind`: classes, the offsets of their slots, objects of the engine */
 
 static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *UnreadVariable, *Structure, *Array;
 static PyObject *local, *internal, *wanted, *numbers, *cut, *element_op, *execution_names, *engine_names, *naming_names;
@@ -55,7 +55,7 @@ static inline void put(PyObject *object, Py_ssize_t offset, PyObject *value) { /
     Py_XDECREF(before);
 }
 
-static inline int is(PyObject *object, PyTypeObject *type) { /* isinstance(object, type); its slots are there, and may be empty */
+static inline int is(PyObject *object, PyTypeObject *type) { /* isinstance(object, type): it has the slots, which may be empty */
     return object != NULL && PyObject_TypeCheck(object, type);
 }
 
@@ -63,7 +63,7 @@ static inline int is_none(PyObject *value) { return value == NULL || value == Py
 
 static inline int is_tensor(PyObject *object) { return Py_IS_TYPE(object, EagerTensor); }
 
-static inline PyObject *node_of(PyObject *tensor) { /* tensor.node, borrowed; NULL without an error where it is none */
+static inline PyObject *node_of(PyObject *tensor) { /* tensor.node, borrowed; NULL without an error if it has none */
     PyObject *node = SLOT(tensor, tensor_node);
     return node != NULL && Py_IS_TYPE(node, Node) && is(SLOT(node, node_at.aval), Aval) ? node : NULL;
 }
@@ -82,7 +82,7 @@ static inline int is_number(PyObject *node) { /* node.index == NUMBER */
     return index != NULL && PyLong_CheckExact(index) && PyLong_AsLong(index) == -2;
 }
 
-static int alive(PyObject *reference) { /* reference() is not None, of a weak reference */
+static int alive(PyObject *reference) { /* whether the object of a weak reference is alive */
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject *object;
     int found = PyWeakref_GetRef(reference, &object);
@@ -94,9 +94,9 @@ static int alive(PyObject *reference) { /* reference() is not None, of a weak re
 }
 
 /* ------------------------------------------------------------------------------------------------------------------
-   What an op is recorded with */
+   Recording ops */
 
-/* What a twin recorded last, which mostly is what it records next: the Avals of its inputs with the result's; a number with its leaf. */
+/* The last op recorded by a twin, which is often the next one, too: the Avals of inputs and result; a number and its leaf. */
 typedef struct {
     PyObject *x, *y, *aval;
     PyObject *number, *dtype, *leaf;
@@ -104,7 +104,7 @@ typedef struct {
 
 static inline void keep(PyObject **place, PyObject *value) { Py_XSETREF(*place, Py_XNewRef(value)); }
 
-/* The result's Aval, or Avals, that `op.avals` has for these attributes and inputs (a new reference), as `engine.record` finds it. */
+/* Return the result's Aval or Avals from `op.avals` for these attributes and inputs (a new reference), like `engine.record`. */
 static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, Latest *latest, PyObject **result) {
     PyObject *avals = SLOT(op, op_avals);
     if (avals == NULL || !PyDict_CheckExact(avals)) return TWIN;
@@ -133,8 +133,8 @@ static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, Latest
     return DONE;
 }
 
-/* The innermost instruction outside of `files`: the code object (a new reference) and the offset in it. Where there is none, the
-   outermost, or TWIN. In `engine.record` and `journal.user_line`. */
+/* Find the innermost instruction outside of `files`: the code object (a new reference) and the offset in it. If there is none, find the
+   outermost one, or return TWIN. For `engine.record` and `journal.user_line`. */
 static Outcome user_line(PyObject *files, int or_outermost, PyObject **code, int *offset) {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     if (frame == NULL) return TWIN;
@@ -167,30 +167,30 @@ static Outcome user_line(PyObject *files, int or_outermost, PyObject **code, int
     }
 }
 
-/* Whether `engine._cut` is to be asked: the trace is as long as one may be, or a loop may be back at its anchor. */
+/* Return whether to call `engine._cut`: the trace has its maximum length, or a loop may be back at its anchor. */
 static int is_to_be_cut(PyObject *trace, int offset) {
     Py_ssize_t count = PyList_GET_SIZE(SLOT(trace, trace_at.nodes));
     PyObject *stated = SLOT(trace, trace_at.limit);
     Py_ssize_t limit = stated != NULL ? PyLong_AsSsize_t(stated) : -1;
     if (limit == -1 && PyErr_Occurred()) return -1;
     if (count < limit) return 0;
-    if (limit <= 0 || count >= longest) return 1; /* 0 in a forked process, where the next op raises */
+    if (limit <= 0 || count >= longest) return 1; /* the limit is 0 in a forked process, where the next op raises */
     PyObject *anchor = PyObject_GetAttr(local, n_anchor);
     if (anchor == NULL) return -1;
-    /* code that is equal and not the same is for Python to compare */
+    /* Python compares code objects that are equal without being the same */
     int at = PyTuple_CheckExact(anchor) && PyTuple_GET_SIZE(anchor) == 2 && PyLong_AsLong(PyTuple_GET_ITEM(anchor, 1)) == offset;
     Py_DECREF(anchor);
     return at;
 }
 
-/* Whether an input needs no `engine.adopt`: then `reference` knows what to do with it. */
+/* Return whether an input needs no `engine.adopt`, so that `reference` handles it. */
 static int is_at_hand(PyObject *trace, PyObject *node) {
     if (SLOT(node, node_at.trace) == trace || is_number(node)) return 1;
     if (SLOT(node, node_at.value) != Py_None && SLOT(trace, trace_at.parent) == Py_None) return 1;
     return PyDict_Contains(SLOT(trace, trace_at.leaf_index), node);
 }
 
-/* The reference of an input (a new int), which becomes a leaf if it is none, as in `engine.record`. */
+/* Return the reference of an input (a new int), adding a leaf if needed, like `engine.record`. */
 static PyObject *reference(PyObject *trace, PyObject *node) {
     if (SLOT(node, node_at.trace) == trace) return Py_NewRef(SLOT(node, node_at.index));
     PyObject *known = SLOT(trace, trace_at.leaf_index), *leaves = SLOT(trace, trace_at.leaves);
@@ -205,7 +205,7 @@ static PyObject *reference(PyObject *trace, PyObject *node) {
     return made;
 }
 
-/* A node whose slots are set but for the key and the place in a trace; `Node.__init__`. */
+/* Create a node with all slots but the key and the place in a trace, like `Node.__init__`. */
 static PyObject *new_node(PyObject *inputs, PyObject *aval, PyObject *code, PyObject *offset) {
     PyObject *node = Node->tp_alloc(Node, 0);
     if (node == NULL) return NULL;
@@ -219,7 +219,7 @@ static PyObject *new_node(PyObject *inputs, PyObject *aval, PyObject *code, PyOb
     return node;
 }
 
-/* The tensor of a node, and the node's weak reference to it: what `tensor.emit` has written out. */
+/* Create the tensor of a node, and the node's weak reference to it, like `tensor.emit`. */
 static PyObject *new_tensor(PyObject *node) {
     PyObject *tensor = EagerTensor->tp_alloc(EagerTensor, 0);
     if (tensor == NULL) return NULL;
@@ -234,17 +234,17 @@ static PyObject *new_tensor(PyObject *node) {
     return tensor;
 }
 
-/* Whether the parts of a trace are what they should be. */
+/* Return whether the parts of a trace have the expected types. */
 static int is_whole(PyObject *trace) {
     PyObject *nodes, *leaves, *known;
     return (nodes = SLOT(trace, trace_at.nodes)) != NULL && PyList_CheckExact(nodes) && (leaves = SLOT(trace, trace_at.leaves)) != NULL &&
            PyList_CheckExact(leaves) && (known = SLOT(trace, trace_at.leaf_index)) != NULL && PyDict_CheckExact(known);
 }
 
-/* Whether ops are recorded as they are, and not with other gradients. */
+/* Return whether ops are recorded without overrides of gradients. */
 static int is_plain(PyObject *trace) { return is(trace, Trace) && SLOT(trace, trace_at.overrides) == Py_None && is_whole(trace); }
 
-/* Whether no input needs `engine.adopt`. */
+/* Return whether no input needs `engine.adopt`. */
 static Outcome are_at_hand(PyObject *trace, PyObject *inputs) {
     Py_ssize_t count = PyTuple_GET_SIZE(inputs);
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -254,7 +254,7 @@ static Outcome are_at_hand(PyObject *trace, PyObject *inputs) {
     return DONE;
 }
 
-/* Append a node to a trace, which is the one change that makes it part of it: the end of `engine.record`. */
+/* Append a node to a trace in a single step, like the end of `engine.record`. */
 static Outcome append(PyObject *trace, PyObject *node, PyObject *key, PyObject *inputs) {
     Py_ssize_t count = PyTuple_GET_SIZE(inputs);
     PyObject *nodes = SLOT(trace, trace_at.nodes), *index = PyLong_FromSsize_t(PyList_GET_SIZE(nodes));
@@ -270,14 +270,14 @@ static Outcome append(PyObject *trace, PyObject *node, PyObject *key, PyObject *
     return PyList_Append(nodes, node) < 0 ? FAILED : DONE;
 }
 
-/* What `Variable.read` notes for the open tapes, but for its place: (place, variable, node). */
+/* Reads of variables for the open tapes, without their place: (place, variable, node). */
 typedef struct {
-    PyObject *of[2]; /* for each of the first two operands; NULL: it is no variable */
+    PyObject *of[2]; /* for each of the first two operands; NULL: not a variable */
 } Reads;
 
-/* Note that variables were read: `Variable.read`. */
+/* Note reads of variables, like `Variable.read`. */
 static Outcome note_reads(PyObject *trace, Reads *reads) {
-    if (SLOT(trace, trace_at.scope) != Py_None) return TWIN; /* a function knows what its variables hold */
+    if (SLOT(trace, trace_at.scope) != Py_None) return TWIN; /* a function's scope has the variables' values */
     PyObject *noted = SLOT(trace, trace_at.reads), *tapes = PyObject_GetAttr(local, n_tapes);
     if (tapes == NULL) return FAILED;
     int watched = PyList_CheckExact(tapes) ? PyList_GET_SIZE(tapes) > 0 : -1;
@@ -293,10 +293,10 @@ static Outcome note_reads(PyObject *trace, Reads *reads) {
     return DONE;
 }
 
-/* Append one op to the thread's trace, and return its node and, if `tensor` is asked for, its Tensor: `engine.record`, `tensor.emit`.
+/* Append an op to the thread's trace; return its node and, if `tensor` is not NULL, its Tensor: `engine.record`, `tensor.emit`.
 
-   `reads` (NULL: none) are those of variables among the inputs, `latest` (NULL: none) is for a twin that records one op with one or two
-   inputs, always with the same attributes. */
+   `reads` (or NULL) are the reads of variables among the inputs. `latest` (or NULL) is the cache of a twin that records an op of one or
+   two inputs, always with the same attributes. */
 static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *reads, Latest *latest, PyObject **node, PyObject **tensor) {
     PyObject *aval = NULL, *code = NULL, *key = NULL, *trace = NULL, *at = NULL;
     int offset;
@@ -318,7 +318,7 @@ static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *re
     if ((at = PyLong_FromLong(offset)) == NULL) goto done;
     if ((*node = new_node(inputs, aval, code, at)) == NULL) goto done;
     if (tensor != NULL && (*tensor = new_tensor(*node)) == NULL) goto done;
-    if ((trace = PyObject_GetAttr(local, n_trace)) == NULL) goto done; /* which makes the state of a new thread */
+    if ((trace = PyObject_GetAttr(local, n_trace)) == NULL) goto done; /* creates the state of a new thread */
     outcome = TWIN;
     if (!is_plain(trace)) goto done;
     int cut_here = is_to_be_cut(trace, offset);
@@ -345,7 +345,7 @@ done:
 /* ------------------------------------------------------------------------------------------------------------------
    Operands */
 
-/* The node of a tensor, or of what a variable holds now (a new reference), with the read in its place; else TWIN. */
+/* Return the node of a tensor, or of a variable's present value (a new reference), with the read noted; else TWIN. */
 static Outcome operand(PyObject *value, PyObject **node, PyObject **read) {
     if (is_tensor(value)) {
         *node = Py_XNewRef(node_of(value));
@@ -363,7 +363,7 @@ static Outcome operand(PyObject *value, PyObject **node, PyObject **read) {
     return DONE;
 }
 
-/* Whether `engine.number` may look for it: a float or an int of 64 bits, but for -0.0, which equals 0.0. */
+/* Return whether `engine.number` can be used: for a float or a 64-bit int, except -0.0, which equals 0.0. */
 static int is_plain_number(PyObject *value, int ints) {
     if (PyFloat_CheckExact(value)) return PyFloat_AS_DOUBLE(value) != 0.0 || !signbit(PyFloat_AS_DOUBLE(value));
     if (!ints || !PyLong_CheckExact(value)) return 0;
@@ -372,7 +372,7 @@ static int is_plain_number(PyObject *value, int ints) {
     return overflow == 0 && number != LLONG_MIN;
 }
 
-/* The leaf of a Python number (a new reference), if it was used before and stands on the device: `engine.number`. */
+/* Return the leaf of a Python number (a new reference) if it was used before and is on the device, like `engine.number`. */
 static Outcome number(PyObject *value, PyObject *dtype, Latest *latest, PyObject **node) {
     if (latest->leaf != NULL && latest->number == value && latest->dtype == dtype) {
         *node = Py_NewRef(latest->leaf);
@@ -399,14 +399,14 @@ static Outcome number(PyObject *value, PyObject *dtype, Latest *latest, PyObject
     return DONE;
 }
 
-/* Whether each op runs at once (`execution.eager`), so that Python has to see to it. */
+/* Return whether each op runs at once (`execution.eager`), which Python has to do. */
 static int runs_at_once(void) {
     PyObject *eager = PyDict_GetItemWithError(execution_names, n_eager);
     return eager != Py_False;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------
-   What stands in the place of a Python function */
+   The twin of a Python function */
 
 typedef struct Twin Twin;
 typedef Outcome (*Body)(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result);
@@ -415,14 +415,14 @@ struct Twin {
     vectorcallfunc call;
     Body body;
     PyObject *python;     /* the Python function */
-    PyObject *op, *attrs; /* what it records, where that is always the same; else None */
+    PyObject *op, *attrs; /* the op that it records, if that is always the same; else None */
     long rank;            /* the rank of its operands, or -1 */
     Latest latest;
-    int public;           /* whether errors of the body are cut here, as the Python function would */
+    int public;           /* whether errors of the body are cut here, as in the Python function */
     PyObject *names, *references; /* its __dict__ and weak references */
 };
 
-/* Take the library's lines out of the traceback of the error that is set: `tracebacks.cut`. */
+/* Remove the library's frames from the traceback of the current error, like `tracebacks.cut`. */
 static void cut_error(void) {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
@@ -464,7 +464,7 @@ static Outcome twin_emit(Twin *self, PyObject *const *args, Py_ssize_t count, Py
     return outcome;
 }
 
-/* Record the twin's op on one node or two, whose references it takes over, and return the Tensor. */
+/* Record the twin's op on one or two nodes, whose references it steals; return the Tensor. */
 static Outcome emit(Twin *self, PyObject *x, PyObject *y, Reads *reads, PyObject **result) {
     PyObject *node = NULL, *inputs = y == NULL ? PyTuple_Pack(1, x) : PyTuple_Pack(2, x, y);
     if (inputs == NULL) return FAILED;
@@ -475,7 +475,7 @@ static Outcome emit(Twin *self, PyObject *x, PyObject *y, Reads *reads, PyObject
     return outcome;
 }
 
-/* The public function of an op of one tensor: `define._unary`. */
+/* Call the public function of an op with one tensor: `define._unary`. */
 static Outcome twin_unary(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 1 || !is_tensor(args[0]) || runs_at_once()) return TWIN;
     PyObject *x = Py_XNewRef(node_of(args[0]));
@@ -485,9 +485,9 @@ static Outcome twin_unary(Twin *self, PyObject *const *args, Py_ssize_t count, P
     return outcome;
 }
 
-/* Two operands of one dtype, the second of which may be a number: the fast paths of `convert.operands` and `define.binary_operator`.
+/* Handle two operands of the same dtype, or a tensor and a number: the fast paths of `convert.operands` and `define.binary_operator`.
 
-   An operator takes ints beside floats, and is for inexact dtypes only. */
+   An operator accepts ints with floats, and only inexact dtypes. */
 static Outcome pair(Twin *self, PyObject *first, PyObject *second, int operator, PyObject **result) {
     PyObject *x = NULL, *y = NULL;
     Reads reads = {{NULL, NULL}};
@@ -514,17 +514,17 @@ done:
     return outcome;
 }
 
-/* The public function of an op of two tensors: `define._binary`. */
+/* Call the public function of an op with two tensors: `define._binary`. */
 static Outcome twin_binary(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     return count == 2 ? pair(self, args[0], args[1], 0, result) : TWIN;
 }
 
-/* An operator: `forward` in `define.binary_operator`. */
+/* Call an operator: `forward` in `define.binary_operator`. */
 static Outcome twin_forward(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     return count == 2 ? pair(self, args[0], args[1], 1, result) : TWIN;
 }
 
-/* An operator between a float and a tensor: `reflected` in `define.binary_operator`. */
+/* Call an operator between a float and a tensor: `reflected` in `define.binary_operator`. */
 static Outcome twin_reflected(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || self->rank >= 0 || !is_tensor(args[0]) || !is_plain_number(args[1], 0) || runs_at_once()) return TWIN;
     PyObject *x = Py_XNewRef(node_of(args[0])), *y = NULL;
@@ -570,7 +570,7 @@ done:
     return outcome;
 }
 
-/* Swap a tensor in, as the last lines of `Variable._hold`, with `Variable._keep_for_undo`; `undo` is (variable, what it held). */
+/* Assign a tensor, like the end of `Variable._hold`, with `Variable._keep_for_undo`; `undo` is (variable, old tensor). */
 static Outcome hold(PyObject *trace, PyObject *variable, PyObject *undo, PyObject *tensor) {
     PyObject *serial = SLOT(trace, trace_at.serial), *assigned = SLOT(trace, trace_at.assigned);
     PyObject *since = PyObject_GetAttr(variable, n_assigned_in);
@@ -582,7 +582,7 @@ static Outcome hold(PyObject *trace, PyObject *variable, PyObject *undo, PyObjec
     return PyObject_SetAttr(variable, n_tensor, tensor) < 0 ? FAILED : DONE;
 }
 
-/* The body of `Variable._update`, of a tensor that has the variable's Aval, in plain eager code; `engine.shared` is held. */
+/* Update a variable by a tensor with its Aval, in plain eager code, while `engine.shared` is held: the body of `Variable._update`. */
 static Outcome update(PyObject *variable, PyObject *op, PyObject *delta) {
     PyObject *held = PyObject_GetAttr(variable, n_tensor), *before = NULL, *inputs = NULL, *undo = NULL;
     PyObject *trace = NULL, *node = NULL, *latest = NULL;
@@ -602,7 +602,7 @@ static Outcome update(PyObject *variable, PyObject *op, PyObject *delta) {
     Py_SETREF(trace, Py_NewRef(SLOT(node, node_at.trace)));
     outcome = note_reads(trace, &read);
     if (outcome == DONE) outcome = hold(trace, variable, undo, latest);
-    if (outcome == TWIN) outcome = FAILED; /* not after the op was recorded: `note_reads` found a trace that is none of eager code */
+    if (outcome == TWIN) outcome = FAILED; /* not after the op was recorded: `note_reads` has found a trace that is not eager code's */
 done:
     if (outcome == FAILED && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "the trace changed while an op was recorded");
     Py_XDECREF(held);
@@ -623,7 +623,7 @@ static PyObject *unread(PyObject *variable) {
     return made;
 }
 
-/* `Variable.assign_add` and `Variable.assign_sub` of a tensor; `Variable._update` takes the lock. */
+/* `Variable.assign_add` and `Variable.assign_sub` with a tensor; `Variable._update` takes the lock. */
 static Outcome twin_update(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !Py_IS_TYPE(args[0], ResourceVariable) || !is_tensor(args[1]) || runs_at_once()) return TWIN;
     PyObject *lock = Py_XNewRef(PyDict_GetItemWithError(engine_names, n_shared)), *delta = Py_XNewRef(node_of(args[1]));
@@ -648,14 +648,14 @@ done:
     return outcome;
 }
 
-/* Whether a graph is being built (`naming.open_graphs`), so that public calls have names; -1 with an error. */
+/* Return whether a graph is being built (`naming.open_graphs`), so that public calls have names; -1 on error. */
 static int graphs_are_open(void) {
     PyObject *graphs = PyDict_GetItemWithError(naming_names, n_open_graphs);
     if (graphs != NULL && PyLong_CheckExact(graphs) && PyLong_AsLong(graphs) == 0) return 0;
     return PyErr_Occurred() ? -1 : 1;
 }
 
-/* A public function that records one op of two operands, to which graphs give names: `ops.math.arithmetic.add`, `ops.linalg.matmul.matmul`. */
+/* Call a public function of two operands whose op graphs name: `ops.math.arithmetic.add`, `ops.linalg.matmul.matmul`. */
 static Outcome twin_public(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2) return TWIN;
     int graphs = graphs_are_open();
@@ -666,7 +666,7 @@ static Outcome twin_public(Twin *self, PyObject *const *args, Py_ssize_t count, 
 /* ------------------------------------------------------------------------------------------------------------------
    Running a trace */
 
-/* Whether a user still holds the tensor of a node that has no value: 1, 0, or -1 where only Python can say. */
+/* Return whether a node without a value has a live tensor: 1, 0, or -1 if only Python can tell. */
 static int is_live(PyObject *node) {
     PyObject *handle = SLOT(node, node_at.handle);
     if (handle == Py_None || SLOT(node, node_at.value) != Py_None) return 0;
@@ -681,10 +681,10 @@ static int are_nodes(PyObject *nodes) {
     return 1;
 }
 
-/* A tuple, or list, of one slot of each node; NULL without an error where one is not set. */
+/* Return a tuple or list of one slot of each node; NULL without an error if a slot is not set. */
 static PyObject *each(PyObject *nodes, Py_ssize_t slot, int as_list) {
     Py_ssize_t count = PyList_GET_SIZE(nodes);
-    PyObject *found = as_list ? PyList_New(count) : PyTuple_New(count); /* which may run Python code, but none that knows the list */
+    PyObject *found = as_list ? PyList_New(count) : PyTuple_New(count); /* may run Python code, but none that can see the list */
     if (found == NULL) return NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *value = i < PyList_GET_SIZE(nodes) ? SLOT(PyList_GET_ITEM(nodes, i), slot) : NULL;
@@ -719,7 +719,7 @@ static Outcome twin_inputs_of(Twin *self, PyObject *const *args, Py_ssize_t coun
     return column(args, count, node_at.inputs, 1, result);
 }
 
-/* Whether a list holds the very objects, or equal ints, that nodes have in a slot. */
+/* Return whether a list has the same objects, or equal ints, as a slot of nodes. */
 static int is_column(PyObject *list, PyObject *nodes, Py_ssize_t slot) {
     int same = PyList_CheckExact(list) && PyList_GET_SIZE(list) == PyList_GET_SIZE(nodes);
     for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(nodes); i++) {
@@ -730,7 +730,7 @@ static int is_column(PyObject *list, PyObject *nodes, Py_ssize_t slot) {
     return same;
 }
 
-/* `program.lines_of`; lines that are equal to the last, but not the same, are for Python. */
+/* `program.lines_of`; Python handles lines that equal the last ones without being the same. */
 static Outcome twin_lines_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count < 1 || count > 2 || !are_nodes(args[0])) return TWIN;
     PyObject *last = count == 2 ? args[1] : Py_None;
@@ -815,7 +815,7 @@ static Outcome twin_still_hold(Twin *self, PyObject *const *args, Py_ssize_t cou
     return DONE;
 }
 
-/* `variable.put_all`; what the variables held is let go of at the end, so that nothing of Python's runs in between. */
+/* `variable.put_all`; old values are released at the end, so that no Python code runs in between. */
 static Outcome twin_put_all(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !are_sequences(args[0], args[0]) || !are_nodes(args[1])) return TWIN;
     Py_ssize_t variables = PySequence_Fast_GET_SIZE(args[0]);
@@ -844,14 +844,14 @@ done:
     return outcome;
 }
 
-/* The leaf at a position; NULL without an error where there is none. */
+/* Return the leaf at a position; NULL without an error if there is none. */
 static PyObject *leaf_at(PyObject *leaves, PyObject *position) {
     Py_ssize_t at = PyLong_CheckExact(position) ? PyLong_AsSsize_t(position) : -1;
     if (at == -1) PyErr_Clear();
     return at >= 0 && at < PyList_GET_SIZE(leaves) ? PyList_GET_ITEM(leaves, at) : NULL;
 }
 
-/* `slices.arguments`, of leaves that hold no NumPy arrays. */
+/* `slices.arguments`, for leaves without NumPy arrays. */
 static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !are_nodes(args[0]) || !PyTuple_CheckExact(args[1])) return TWIN;
     Py_ssize_t wanted_leaves = PyTuple_GET_SIZE(args[1]);
@@ -933,7 +933,7 @@ static Outcome twin_live_in(Twin *self, PyObject *const *args, Py_ssize_t count,
     return outcome;
 }
 
-/* Whether two keys of nodes are equal; 0 also where only Python can say. Nothing of Python's runs. */
+/* Return whether two keys of nodes are equal; also 0 if only Python can tell. It runs no Python code. */
 static int are_equal_keys(PyObject *key, PyObject *other) {
     if (key == other) return 1;
     if (key == NULL || !PyTuple_CheckExact(key) || !PyTuple_CheckExact(other) || PyTuple_GET_SIZE(key) != PyTuple_GET_SIZE(other)) return 0;
@@ -941,7 +941,7 @@ static int are_equal_keys(PyObject *key, PyObject *other) {
         PyObject *x = PyTuple_GET_ITEM(key, i), *y = PyTuple_GET_ITEM(other, i);
         if (x == y) continue;
         if (!Py_IS_TYPE(y, Py_TYPE(x))) return 0;
-        if (PyTuple_CheckExact(x)) { /* the attributes, and what is in them */
+        if (PyTuple_CheckExact(x)) { /* the attributes, and nested tuples */
             if (!are_equal_keys(x, y)) return 0;
         } else if (!(PyLong_CheckExact(x) || PyFloat_CheckExact(x) || PyUnicode_CheckExact(x)) || PyObject_RichCompareBool(x, y, Py_EQ) != 1) {
             return 0;
@@ -950,7 +950,7 @@ static int are_equal_keys(PyObject *key, PyObject *other) {
     return 1;
 }
 
-/* `program.structure_of`, of a trace that begins and goes on as the last one from this line: (trace, nodes, leaves) → Structure. */
+/* `program.structure_of` for a trace that starts and continues like the last one from this line: (trace, nodes, leaves) → Structure. */
 static Outcome twin_structure_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !is(args[0], Trace) || !is_whole(args[0]) || !PyLong_CheckExact(args[1]) || !PyLong_CheckExact(args[2])) return TWIN;
     PyObject *nodes = SLOT(args[0], trace_at.nodes), *leaves = SLOT(args[0], trace_at.leaves);
@@ -980,7 +980,7 @@ failed:
     return PyErr_Occurred() ? FAILED : TWIN;
 }
 
-/* `journal.origins_of`, of nodes that have an origin or stand in a trace */
+/* `journal.origins_of`, for nodes with an origin or in a trace */
 static Outcome twin_origins_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 1 || !are_nodes(args[0])) return TWIN;
     PyObject *origins = PyList_New(0);
@@ -1000,9 +1000,9 @@ static Outcome twin_origins_of(Twin *self, PyObject *const *args, Py_ssize_t cou
 }
 
 /* ------------------------------------------------------------------------------------------------------------------
-   The plan of a gradient */
+   Gradient plans */
 
-/* Append the place of a node in the one trace of a tape: `plan.Places.find`, `program.Trace.reference`. */
+/* Append the place of a node in a tape's only trace, like `plan.Places.find` and `program.Trace.reference`. */
 static int append_place(PyObject *found, PyObject *trace, PyObject *node) {
     PyObject *index = SLOT(node, node_at.index), *nodes = SLOT(trace, trace_at.nodes), *place = NULL;
     Py_ssize_t at = index != NULL ? PyLong_AsSsize_t(index) : -1;
@@ -1013,7 +1013,7 @@ static int append_place(PyObject *found, PyObject *trace, PyObject *node) {
     return PyList_Append(found, place != NULL ? zero : Py_None) < 0 ? -1 : PyList_Append(found, place != NULL ? place : Py_None);
 }
 
-/* Append the numbers of those of the reads that are of a variable: `read.get(id(source), ())` in `plan.sought`. */
+/* Append the numbers of a variable's reads: `read.get(id(source), ())` in `plan.sought`. */
 static int append_reads(PyObject *found, PyObject *reads, PyObject *variable) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(reads); i++) {
         if (PyTuple_GET_ITEM(PyList_GET_ITEM(reads, i), 2) != variable) continue;
@@ -1025,7 +1025,7 @@ static int append_reads(PyObject *found, PyObject *reads, PyObject *variable) {
     return 0;
 }
 
-/* `plan.sought`, of a tape that recorded in one trace, and not of so much that Python's table of reads is faster. */
+/* `plan.sought` for a tape with one trace, and with few reads; for many, Python's table is faster. */
 static Outcome twin_sought(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !PyList_CheckExact(args[1]) || !are_sequences(args[2], args[2])) return TWIN;
     Py_ssize_t reads = PyList_GET_SIZE(args[1]), sources = PySequence_Fast_GET_SIZE(args[2]);
@@ -1124,7 +1124,7 @@ static Outcome twin_picked(Twin *self, PyObject *const *args, Py_ssize_t count, 
     }
     *result = found;
     return DONE;
-twin: /* which raises, if there is something to raise */
+twin: /* raises if there is an error */
     PyErr_Clear();
     Py_DECREF(found);
     return TWIN;
@@ -1133,7 +1133,7 @@ twin: /* which raises, if there is something to raise */
 /* ------------------------------------------------------------------------------------------------------------------
    Values that leave the library */
 
-/* The user's line in the main thread (a new reference), noted for the threads of packages: `journal.user_line`. */
+/* Return the user's line in the main thread (a new reference), and note it for threads of packages: `journal.user_line`. */
 static Outcome line_here(PyObject **line) {
     PyObject *code;
     int offset;
@@ -1146,7 +1146,7 @@ static Outcome line_here(PyObject **line) {
     return FAILED;
 }
 
-/* `journal.user_line`: the frames that `depth` leaves out are none of the user's. The statement around a comprehension is for Python. */
+/* `journal.user_line`; the frames skipped by `depth` are not the user's. Python finds the statement around a comprehension. */
 static Outcome twin_user_line(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     Outcome outcome = line_here(result);
     if (outcome != DONE || count < 2 || args[1] != Py_True) return outcome;
@@ -1183,7 +1183,7 @@ done:
     return outcome;
 }
 
-/* A view of an array that nobody may write to: the end of `Tensor.__array__`. */
+/* Return a read-only view of an array, like the end of `Tensor.__array__`. */
 static PyObject *read_only(PyObject *array) {
     PyObject *view = PyObject_CallMethodNoArgs(array, n_view), *flags = NULL, *writeable = NULL;
     if (view == NULL || (flags = PyObject_GetAttr(view, n_flags)) == NULL) goto failed;
@@ -1198,7 +1198,7 @@ done:
     return view;
 }
 
-/* `Tensor.__array__` without arguments, of a tensor whose value is known. */
+/* `Tensor.__array__` without arguments, for a tensor with a value. */
 static Outcome twin_array(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     PyObject *node = count == 1 && is_tensor(args[0]) ? node_of(args[0]) : NULL;
     if (node == NULL || SLOT(node, node_at.trace) != Py_None || is_none(SLOT(node, node_at.value))) return TWIN;
@@ -1207,9 +1207,9 @@ static Outcome twin_array(Twin *self, PyObject *const *args, Py_ssize_t count, P
     Py_INCREF(node);
     PyObject *value = Py_NewRef(SLOT(node, node_at.value)), *trace = NULL, *noted = NULL;
     Outcome outcome = FAILED;
-    if (!Py_IS_TYPE(value, Array)) Py_SETREF(value, PyObject_CallOneArg(as_array, value)); /* which waits for it */
+    if (!Py_IS_TYPE(value, Array)) Py_SETREF(value, PyObject_CallOneArg(as_array, value)); /* waits for it */
     if (value == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_Exception)) { /* Python says what the run's error means */
+        if (PyErr_ExceptionMatches(PyExc_Exception)) { /* Python translates the run's error */
             PyErr_Clear();
             outcome = TWIN;
         }
@@ -1304,10 +1304,10 @@ static PyObject *twin_get(PyObject *self, PyObject *instance, PyObject *owner) {
 
 static PyObject *twin_repr(PyObject *self) { return PyObject_Repr(((Twin *)self)->python); }
 
-/* Pickled and copied as a function is: by its name. */
+/* Pickle and copy it by name, like a function. */
 static PyObject *twin_reduce(PyObject *self, PyObject *nothing_more) { return PyObject_GetAttrString(self, "__qualname__"); }
 
-/* To `isinstance` and `inspect` it is the function that it stands for. */
+/* For `isinstance` and `inspect` it is the function for which it stands. */
 static PyObject *twin_of_python(PyObject *self, void *name) { return PyObject_GetAttrString(((Twin *)self)->python, name); }
 
 static PyMemberDef twin_members[] = {
@@ -1340,7 +1340,7 @@ static PyType_Spec twin_spec = {
     .slots = twin_slots,
 };
 
-/* The offset of a slot of a class, read off its member descriptor and checked; -1 with an error where it is no such slot. */
+/* Return the offset of a slot from its member descriptor, checked; -1 with an error if it is not such a slot. */
 static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
     if (found == NULL) return -1;
@@ -1354,7 +1354,7 @@ static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
     return offset;
 }
 
-/* Take what the engine works with, once it is all there: `native.bind`. */
+/* Store the engine's objects: `native.bind`. */
 static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "UnreadVariable", "Structure", "Array", "local", "internal", "wanted",
                             "numbers", "cut", "element", "execution", "engine", "naming", "others", "journal", "exits", "serial", "Left", "left", "as_array",
@@ -1424,7 +1424,7 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
     Py_RETURN_NONE;
 }
 
-/* Switch the twins on or off, for tests; returns what they were. */
+/* Switch the twins on or off, for tests; return the previous setting. */
 static PyObject *enable(PyObject *module, PyObject *on) {
     int before = enabled, now = PyObject_IsTrue(on);
     if (now < 0) return NULL;
