@@ -1,4 +1,4 @@
-"""Docstrings: a function's begins with a verb, all others with a noun, and no sentence is longer than a reader's breath."""
+"""Docstrings: a function's begins with a verb, a class's or module's does not begin with a clause, and sentences are short."""
 
 import ast
 import re
@@ -35,10 +35,15 @@ VERBS = frozenset(
 )
 
 
+def is_short_helper(node):
+    """Return whether a function is private and has at most three lines, for which a name may say enough."""
+    return node.name.startswith("_") and not node.name.startswith("__") and node.end_lineno - node.body[0].end_lineno <= 3
+
+
 def functions(tree):
-    """Yield the functions of a module that a docstring rule is about: no property, and no rule called `_` beside its op."""
+    """Yield the functions of a module whose docstrings begin with a verb: no property, no gradient `_`, no short helper."""
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name != "_":
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name != "_" and not is_short_helper(node):
             decorators = {ast.unparse(d).rpartition(".")[2] for d in node.decorator_list}
             if not decorators & {"property", "cached_property", "setter"}:
                 yield node
@@ -92,6 +97,12 @@ def test_a_clause_is_found():
     tree = ast.parse('def f():\n    """What a call gives."""\n\n@property\ndef g():\n    """The name."""\n')
     assert [node.name for node in functions(tree)] == ["f"]
     assert re.match(r"\w*", ast.get_docstring(tree.body[0])).group().lower() not in VERBS
+
+
+@pytest.mark.parametrize("name, lines, found", [("_f", 3, []), ("_f", 4, ["_f"]), ("f", 1, ["f"]), ("__f__", 1, ["__f__"])])
+def test_a_private_helper_of_three_lines_is_free(name, lines, found):
+    tree = ast.parse(f'def {name}():\n    """The docstring."""\n' + "    x = 1\n" * lines)
+    assert [node.name for node in functions(tree)] == found
 
 
 @pytest.mark.parametrize(
