@@ -220,5 +220,4 @@ def _as_array(value: Any) -> np.ndarray:
 
 
 def _dense(x: Any) -> np.ndarray:
-    """Convert a result to a 64-bit array, also IndexedSlices."""
     return _as_array(x.to_dense() if hasattr(x, "to_dense") else x)

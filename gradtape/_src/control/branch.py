@@ -238,7 +238,6 @@ def alike(programs: Sequence[Program]) -> bool:
 
 
 def _of_one_shape(programs: Sequence[Program]) -> bool:
-    """Return whether the shapes of all branches may be equal."""
     results = [[p.aval_of(r) for r in p.outputs] for p in programs]
     return all(a.may_be(b) for r in results for a, b in zip(results[0], r, strict=True))
 

@@ -272,7 +272,6 @@ class ElementIterator(Given):
         return self._pull() if item is _NONE else item
 
     def _given_back(self) -> int:
-        """Return the number of elements given back, including those that raised an error."""
         return sum(not isinstance(item, StopIteration) for item in self._returned)
 
     def give_back(self, item: Any) -> None:

@@ -72,10 +72,7 @@ class Opened:
         return made
 
     def of_call(self, function: Function, arguments: Arguments) -> Made:
-        """Return the function for a call's extents, traced if they take a new path.
-
-        None if the trace cannot be kept; the error if the function fails.
-        """
+        """Return the function for a call's extents, traced on a new path; None if it cannot be kept; the error if it fails."""
         state = engine.local.trace
         found = self._instance(arguments)
         if found is not None or state.parent is not None or state.overrides is not None:

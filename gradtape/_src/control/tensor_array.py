@@ -314,7 +314,6 @@ class TensorArray:
         return self._materialized()
 
     def _check_size(self) -> None:
-        """Raise NeedsValues in a loop that writes beyond the array's present size."""
         if is_around(self._room):
             raise engine.NeedsValues("the size of a TensorArray is asked for in the loop that makes it longer")
 

@@ -44,7 +44,6 @@ def _find(keys: Any, *, entries: Entries) -> Any:
 
 
 def _pairs_of(entries: Entries) -> Pairs:
-    """Return the pairs; FailedPreconditionError if they are not initialized."""
     if entries.pairs is None:
         raise FailedPreconditionError(None, None, "Table not initialized. [Op:LookupTableFindV2]")
     return entries.pairs

@@ -170,7 +170,6 @@ def page(watched: Watched, script: str) -> str:
 
 
 def _number(row: Sequence[str]) -> float:
-    """Return the sort key of a row: its seconds, or the FLOPs of both passes."""
     numbers = [float(cell.replace(",", "")) for cell in row[2:] if not cell.endswith("%")]
     return sum(numbers[:2])
 

@@ -228,7 +228,6 @@ def _accounted(row: Counted, options: dict[str, Any]) -> bool:
 
 
 def _sorting(options: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return the sort key of nodes: by name, or the largest total first."""
     by = {"float_ops": "total_float_ops", "params": "total_parameters"}.get(options.get("order_by", "name"))
     return (lambda node: node.name) if by is None else (lambda node: (-getattr(node, by), node.name))
 

@@ -89,7 +89,6 @@ class LateDataset:
 
 
 def _waits(item: Any) -> bool:
-    """Return whether a value is a tensor of a graph."""
     return isinstance(item, Tensor) and graph_of(item.node) is not None
 
 

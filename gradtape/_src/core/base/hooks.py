@@ -113,10 +113,7 @@ class Graphs:
     """Return the error to raise for an op with invalid inputs. Called by `core/programs/op`."""
 
     other: Callable[[Node, Trace], str | None] = _nothing
-    """Return the message for a node of another graph; None for any other node.
-
-    Called by `core/engine/engine`.
-    """
+    """Return the message for a node of another graph; None for any other node. Called by `core/engine/engine`."""
 
     shown: Callable[[Op, Attributes], Op] = _first
     """Return the op to display for a node: for a deferred call, the op that produced its result. Called by `explain`."""
@@ -217,14 +214,10 @@ class Clients:
     """Questions to single floors."""
 
     require_replica: Callable[[str], int] = _one
-    """Return the number of replicas; RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by
-    `ops/nn/losses`.
-    """
+    """Return the number of replicas; RuntimeError across replicas. By `distribute/context`; called by `ops/nn/losses`."""
 
     replica: Callable[[], int | None] = _nothing
-    """Return the number of this thread's replica; None across replicas. By `distribute/context`; called by
-    `ops/random/generator`.
-    """
+    """Return this thread's replica number; None across replicas. By `distribute/context`; called by `ops/random/generator`."""
 
     has_strategy: Callable[[], bool] = _false
     """Return whether a strategy is active. By `distribute/context`; called by `ops/random/generator`."""
@@ -255,9 +248,7 @@ class Clients:
     """
 
     keras_least_squares: Callable[[Any], Any] | None = None
-    """Return a Keras optimizer for a LevenbergMarquardt. By Keras's backend when it is loaded; called by
-    `LevenbergMarquardt.for_keras`.
-    """
+    """Return a LevenbergMarquardt as a Keras optimizer, for its method `for_keras`. By Keras's backend."""
 
 
 core, graphs, door, gradients, watch, clients = Core(), Graphs(), Door(), Gradients(), Watch(), Clients()

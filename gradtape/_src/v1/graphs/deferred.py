@@ -217,7 +217,6 @@ def _sliced(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
 
 
 def _as_slices(gradient: Any) -> IndexedSlices:
-    """Return a gradient as IndexedSlices, with all rows for a dense one."""
     return gradient if isinstance(gradient, IndexedSlices) else IndexedSlices(gradient, range_(shape(gradient)[0]))
 
 

@@ -466,6 +466,5 @@ def _plain(of: Aval) -> str:
 
 
 def _parameters(body: HeldProgram, avals: Sequence[Any]) -> list[Any]:
-    """Return the Avals of a Program's parameters, given those of the op's inputs."""
     taken = [avals[i] for i in body.takes]
     return [aval(a.shape[1:], a.dtype) if p in body.rows else a for p, a in enumerate(taken)]

@@ -24,10 +24,7 @@ FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionEr
 
 
 class PerShape:
-    """A function of nodes traced for each list of ranks and dtypes.
-
-    With `by_extents` it is traced for each list of Avals.
-    """
+    """A function of nodes traced for each list of ranks and dtypes. With `by_extents` it is traced for each list of Avals."""
 
     def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
         self._function, self._by_extents = function, by_extents

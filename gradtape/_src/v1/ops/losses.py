@@ -121,7 +121,6 @@ def _check_weights(weights: Any, values: Any) -> None:
 
 
 def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Convert both to float32; ValueError unless their shapes are compatible."""
     wanted, predicted = cast(labels, dtypes.float32), cast(predictions, dtypes.float32)
     predicted.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     return wanted, predicted

@@ -36,7 +36,6 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
 
 def _plain(shape: Any) -> Any:
-    """Return a shape as given, or the ints of a constant tensor."""
     return shape.op.get_attr("value") if hasattr(shape, "op") else shape
 
 

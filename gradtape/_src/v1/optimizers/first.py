@@ -307,7 +307,6 @@ def shadow(name: str, label: str, initial: Any) -> Variable:
 
 
 def _summed(slices: IndexedSlices) -> IndexedSlices:
-    """Sum the rows of IndexedSlices with equal indices."""
     indices, places = unique(tensor(slices.indices))
     return IndexedSlices(unsorted_segment_sum(tensor(slices.values), places, size(indices)), indices, slices.dense_shape)
 
