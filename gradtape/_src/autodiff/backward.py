@@ -338,8 +338,6 @@ def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...
     """Return the Program `(parameters…, cotangents of the outputs in `given`)` → cotangents of the parameters in `needed`.
 
     The second result says for each of `needed` which output has its cotangent, or None if there is none.
-
-    Returns it with a tuple that says for each needed parameter which output holds its cotangent (None: nothing flows).
     """
     return _vjp_program(program, given, needed, slices=False)
 

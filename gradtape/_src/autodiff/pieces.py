@@ -31,8 +31,6 @@ def recurs(key: Any, structure: Sequence[tuple[Any, ...]]) -> bool:
 
     That is so if a loop makes more or fewer trips than before. The second request for a gradient, by its `key`, gets a plan of
     its own. So does a record in which the order of IndexedSlices counts.
-
-    Not so when a gradient is asked for again, by its `key`, and where the order of IndexedSlices counts.
     """
     if engine.local.trace.parent is not None or _seen.find(key):
         return False

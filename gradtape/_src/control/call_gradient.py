@@ -21,8 +21,6 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
 
     An input on which only outputs without a cotangent depend gets zeros, as in TensorFlow. Rows stay rows. If the call is itself
     a gradient, the forward inputs whose values it uses get zeros, too.
-
-    So does, of a call that is a gradient itself, each input of the forward pass whose values that one uses.
     """
     entry = op.entry
     (program,) = entry.node.attrs

@@ -42,8 +42,6 @@ class Loop:
 
     Results: (carry…, y…, number of the next trip, new values of the variables…). Trips are numbered if `counted`: the body draws
     random numbers, which differ in each trip.
-
-    The trips have numbers if they are `counted`, as the body draws random numbers: other ones in each trip.
     """
 
     def __init__(self, body: Traced, carried: list[Variable], carry: int, counted: bool) -> None:

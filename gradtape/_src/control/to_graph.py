@@ -17,7 +17,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     `experimental_optional_features` has no effect.
 
     Raises:
-      ValueError: for what is no Python function or method, and for `recursive=False`.
+      ValueError: unless `entity` is a Python function or method, and for `recursive=False`.
 
     Example:
       >>> import gradtape as tf

@@ -303,8 +303,8 @@ def gradient(function: Any) -> Callable[[Rule], Rule]:
     - an attribute; with `**attributes` all that are not named;
     - `op`: TensorFlow's operation. With `op` as the first parameter a rule takes `(op, *dy)` and no more, as a user's.
 
-    A result is a Tensor, an IndexedSlices, or None where nothing flows. The rule is written with ops, so it is recorded. One
-    called `_` gets the op's name, which tracebacks and profiles show.
+    A result is a Tensor, IndexedSlices, or None if the input gets no gradient. The rule is written with ops, so it is recorded. A
+    rule named `_` gets the op's name, which tracebacks and profiles show.
     """
     made = function if isinstance(function, Op) else function.op
 

@@ -130,8 +130,6 @@ def common(avals: Sequence[Aval]) -> Aval | np.dtype:
     """Return an Aval for any of these: extents that differ become new symbols.
 
     If the ranks differ, only the dtype is returned.
-
-    Of Avals of several ranks the dtype only.
     """
     first = avals[0]
     if any(a.ndim != first.ndim for a in avals):
