@@ -86,10 +86,7 @@ class Pieces:
         return None
 
     def reverse(self, entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Any]) -> dict[Node, Any]:
-        """Differentiate segment by segment, like `backward.reverse`, for the wanted nodes.
-
-        Cotangents of type Parts are left to `backward.reverse`.
-        """
+        """Differentiate segment by segment, like `backward.reverse`, which also handles cotangents of type Parts as a whole."""
         if any(isinstance(cotangent, Parts) for cotangent in cotangents.values()):
             return reverse(entries, active, cotangents)
         received: dict[int | None, dict[Node, Any]] = {}

@@ -162,7 +162,7 @@ def defined(
     """Return the values of the names before a loop.
 
     Names first bound inside the loop (or bound to None before it) start as zeros of the shape the loop gives them. A check at
-    session time then ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
+    the call then ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
     """
     values = get_state()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):

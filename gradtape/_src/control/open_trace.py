@@ -163,10 +163,7 @@ class Unranked:
         return copy.copy(self)
 
     def of_call(self, function: Function, arguments: Arguments) -> Made:
-        """Return the function for these arguments.
-
-        None if a graph cannot represent it, or shapes depend on values; the error if it fails.
-        """
+        """Return the function for these arguments; None if a graph cannot represent it; the error if it fails."""
         state = engine.local.trace
         parameters = function.named(arguments)
         if self._traced is UNTRIED:

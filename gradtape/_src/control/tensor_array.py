@@ -91,10 +91,7 @@ def _(op, dy):
 
 
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
-    """Return the error for an index out of range.
-
-    OutOfRangeError in eager code, InvalidArgumentError in a function, as in TensorFlow.
-    """
+    """Return the error for an index out of range: OutOfRangeError in eager code, InvalidArgumentError in a function."""
     if engine.local.trace.scope is None:
         return OutOfRangeError(None, None, why)
     return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")

@@ -150,10 +150,7 @@ def number(value: Any, kind: type) -> np.dtype:
 
 
 def _default(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
-    """Convert Python values for eager code: to float32, int32, or int64 if int32 overflows.
-
-    A NumPy float as the first value keeps its dtype.
-    """
+    """Convert Python values for eager code to float32, int32, or int64 if int32 overflows; a leading NumPy float stays."""
     if len(kinds) > 1:
         _check_mixture(kinds)
     first = next(iter(kinds), float)
