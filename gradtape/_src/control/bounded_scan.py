@@ -115,8 +115,7 @@ def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> li
     wanted = len(scan.body.outputs) - (0 if interpreter.residuals else scan.saved)
     rows = []
     for at in reversed(range(trips)) if scan.reverse else range(trips):
-        # Trips beyond `length` reuse the last row; their results become NaN later.
-        row = min(at, scan.length - 1)
+        row = min(at, scan.length - 1)  # trips beyond `length` reuse the last row; their results become NaN later
         results = interpreter.call(scan.body, [*fixed, *carried, *[interpreter.row(x, row) for x in xs]])
         carried = tuple(results[: scan.carry])
         rows.append(results[scan.carry : wanted])

@@ -513,8 +513,7 @@ class ConcreteFunction:
         """The trace as a graph; printed, it is the program. A loop over a Dataset that runs as eager code is traced for it."""
         shown = self
         if isinstance(self.strategy.reason, ThroughEagerCode) and type(self.strategy) is OpByOp and not self._passes:
-            # If that trace fails, FuncGraph gives the reason.
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # if that trace fails, FuncGraph gives the reason
                 shown = self._function.shown(self._arguments)
         return FuncGraph(shown)
 

@@ -373,8 +373,7 @@ REDUCE_DATASET = define(
 def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     """Record a loop over a Dataset; return the nodes of its last carry."""
     body, start = loop.body, loop.state.start
-    # The function reads the body's variables, too.
-    read = [variable.read() for variable in body.variables]
+    read = [variable.read() for variable in body.variables]  # the function reads the body's variables, too
     results = (*[n.aval for n in start], *[v.aval for v in body.written])
     node = engine.record(REDUCE_DATASET, loop.inputs(scope), (loop, results))
     loop.line = node.code, node.offset

@@ -287,7 +287,7 @@ class Function:
             raise
 
     def is_one(self) -> bool:
-        """Return whether TensorFlow would reuse an earlier trace for the next call."""
+        """Return whether the next trace and the others together are a single trace in TensorFlow."""
         return self.input_signature is not None or (self._relaxed and bool(self._traced))
 
     def traced_for(self, arguments: Arguments, passes: bool = False, again: Again | None = None) -> ConcreteFunction:

@@ -172,8 +172,7 @@ def taken(source: ElementIterator, optional: bool = False) -> list[Node]:
     if not isinstance(scope, Scope) or scope.elements is None:
         raise TakesElement("they are taken in a part of it that is one op")
     once = tracing.is_asked_for_shapes() and all(take.source is not source for take in scope.elements.takes)
-    # A Python `for` over it would never end.
-    if source.made_anew and not once:
+    if source.made_anew and not once:  # A Python `for` over it would never end
         raise TakesElement("it makes the iterator, another one in each call; make it outside, or loop over the Dataset")
     nodes: list[Node] = scope.elements.symbols(source, optional)
     return nodes

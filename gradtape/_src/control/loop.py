@@ -142,7 +142,7 @@ def _of_rank(x: Any, start: Node) -> Any:
 
 
 def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None, stays: bool = False) -> None:
-    """Raise unless each loop variable keeps its dtype and shape. Unknown extents may be equal, unless `stays`: they must be."""
+    """Raise unless each loop variable keeps its dtype and shape. Unknown extents pass if they may be equal, unless `stays`."""
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         a, b = old.aval, new.node.aval
         name = names[i] if names else f"number {i}"

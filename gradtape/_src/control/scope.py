@@ -72,8 +72,7 @@ class Scope:
         self.nested, self.creates = nested, creates
         self.through = through  # makes loops that run on the host, where these are possible
         self.elements: Any = None  # takes elements of iterators, where a call can draw them
-        # `rebound` restores the names that loops on the host bind.
-        self.loops, self.rebound = 0, list[Callable[[], None]]()
+        self.loops, self.rebound = 0, list[Callable[[], None]]()  # `rebound` restores the names that loops on the host bind
         self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that depend on values
         self.fixes_strings = not nested  # strings of another branch or session run may differ
         self.variables: dict[int, tuple[Variable, Node]] = {}

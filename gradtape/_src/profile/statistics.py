@@ -96,8 +96,7 @@ COMPOSED: dict[str, Several] = {
     "Moments": lambda op, inputs, output: [
         (kind, n * math.prod(inputs[0])) for kind, n in (("Mean", 2), ("SquaredDifference", 2))
     ],
-    # TensorFlow subtracts ranks to flatten shapes.
-    "SoftmaxCrossEntropyWithLogits": lambda op, inputs, output: [("Sub", 3)],
+    "SoftmaxCrossEntropyWithLogits": lambda op, inputs, output: [("Sub", 3)],  # TensorFlow subtracts ranks to flatten shapes
 }
 
 # ---------------------------------------------------------------------------------------------------------------------

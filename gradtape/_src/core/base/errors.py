@@ -303,7 +303,7 @@ class InvalidInFunctionError(InvalidArgumentError, ValueError):
 
 
 class DtypeError(InvalidArgumentError, TypeError):
-    """An invalid dtype. TensorFlow's class depends on the op, so that it is both."""
+    """An invalid dtype. It has both of TensorFlow's classes, which differ between ops."""
 
 
 class DtypeInFunctionError(DtypeError):

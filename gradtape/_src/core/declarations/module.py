@@ -132,7 +132,7 @@ class Module(Tracked):
         return self.name_scope
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return the value. Libraries mark attributes by it that a checkpoint shall skip, as those without variables do."""
+        """Return the value. Libraries wrap attributes by it to keep them out of checkpoints."""
         return value
 
     @classmethod
