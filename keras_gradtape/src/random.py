@@ -9,6 +9,7 @@ from keras.src.backend.config import floatx
 from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_default_seed
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 __all__ = [
@@ -82,7 +83,7 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
 
 def shuffle(x, axis=0, seed=None):
     x = convert_to_tensor(x)
-    return tf.gather(x, tf.argsort(tf.random.stateless_uniform([x.shape[axis]], _stateless(seed))), axis=axis)
+    return tf.gather(x, tf.argsort(tf.random.stateless_uniform([extents_of(x)[axis]], _stateless(seed))), axis=axis)
 
 
 def _parameter(value, shape, dtype):

@@ -4,6 +4,7 @@ from keras.src import tree
 
 import gradtape as tf
 from gradtape._src.control.mapping import carry_rows
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 __all__ = ["bidirectional_gru", "bidirectional_lstm", "cudnn_ok", "gru", "lstm", "rnn"]
@@ -60,7 +61,7 @@ def _masked(step, inputs, mask, start, zero_output_for_mask):
 
     def held(condition, new, old):
         condition = tf.reduce_any(condition, -1)
-        return tf.where(tf.reshape(condition, [*condition.shape, *[1] * (new.ndim - 1)]), new, old)
+        return tf.where(tf.reshape(condition, [*extents_of(condition), *[1] * (new.ndim - 1)]), new, old)
 
     def masked(states, x):
         x, condition = x

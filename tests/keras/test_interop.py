@@ -209,8 +209,18 @@ class TestStableHLO:
              [[None, None, None, 1]], [[[2, 5, 7, 1]], [[1, 4, 4, 1]]]),
             (lambda x: tf.nn.conv2d_transpose(x, tf.ones([3, 3, 2, 1]), [tf.shape(x)[0], 8, 8, 2], 2),
              [[None, 4, 4, 1]], [[[2, 4, 4, 1]], [[30, 4, 4, 1]]]),
+            (lambda x: tf.nn.conv2d(tf.nn.conv2d(x, tf.ones([3, 3, 1, 2]), 2, "SAME"), tf.ones([2, 2, 2, 1]), 2, "VALID"),
+             [[None, None, None, 1]], [[[2, 8, 9, 1]], [[1, 5, 16, 1]]]),
+            (lambda x: tf.nn.max_pool2d(tf.nn.avg_pool2d(tf.nn.max_pool2d(x, 5, 1, "SAME"), 3, 2, "SAME"), 3, 2, "SAME"),
+             [[None, None, None, 1]], [[[2, 8, 9, 1]], [[1, 5, 16, 1]]]),
+            (tf.function(lambda x: tf.gradients(tf.sin(tf.nn.conv2d(x, tf.ones([3, 3, 1, 2]), 2, "SAME")), x)[0]),
+             [[None, None, None, 1]], [[[2, 8, 9, 1]], [[1, 5, 16, 1]]]),
+            (lambda x: tf.repeat(x, 2, axis=1)[:, -1], [[None, None, 2]], [[[3, 2, 2]], [[1, 1, 2]]]),
         ],
-        ids=["statistics", "product", "two arguments", "quotient", "loop", "convolution", "transposed convolution"],
+        ids=[
+            "statistics", "product", "two arguments", "quotient", "loop", "convolution", "transposed convolution",
+            "convolutions with strides", "pools with strides", "gradient of a convolution with strides", "one row",
+        ],
     )  # fmt: skip
     def test_open_extents_stay_open(self, tmp_path, function, signature, shapes):
         tf.train.export_stablehlo(function, tmp_path / "f", [tf.TensorSpec(shape) for shape in signature])
@@ -234,7 +244,8 @@ class TestStableHLO:
     @pytest.mark.parametrize(
         ("function", "shape", "error", "says"),
         [
-            (lambda x: tf.nn.conv2d(x, tf.ones([3, 3, 1, 1]), 2, "SAME"), [1, None, 8, 1], ValueError, "depends on extents"),
+            (lambda x: tf.image.resize(x, 2 * tf.shape(x)[1:3]), [1, None, 8, 1], ValueError, "depends on extents"),
+            (lambda x: tf.image.central_crop(x, 0.3), [None, None, 1], ValueError, "depends on extents"),
             (lambda x: x, None, ValueError, "tensors of known ranks"),
             (lambda x: x + tf.random.normal([2]), [2], ValueError, "draws random numbers"),
             (lambda x: tf.unique(x)[0], [2], NotImplementedError, "depends on values"),

@@ -127,7 +127,7 @@ class CallOfRows:
         if len(self._tensors) > 1 and any(is_unknown(x.node.aval.shape[0]) for x in self._tensors):
             self._tensors = _of_one_count(self._tensors)
         self._count = count = max(extents_of(x)[0] for x in self._tensors)
-        if any(extents_of(x)[0] not in (1, count) for x in self._tensors):
+        if any(extents_of(x)[0] not in (count, 1) for x in self._tensors):
             raise ValueError(f"elems have different numbers of rows: {sorted({extents_of(x)[0] for x in self._tensors})}.")
         self._shared = [extents_of(x)[0] != count for x in self._tensors]
 

@@ -13,6 +13,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import handle
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_same, same_shape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.joining import concat
@@ -61,10 +62,10 @@ def summed_over(dy, axes):
     if source is None:
         return _sum(dy, axis=axes, keepdims=False)
     have, shape = source.node.aval.shape, dy.node.aval.shape
-    times = math.prod([shape[a] for a in axes if have[a] == 1])
+    times = math.prod([shape[a] for a in axes if not is_same(have[a], shape[a])])
     total = _sum(source, axis=axes, keepdims=False) * times
     kept = tuple([extent for a, extent in enumerate(shape) if a not in axes])
-    return total if total.node.aval.shape == kept else _broadcast_to(total, shape=kept)
+    return total if same_shape(total.node.aval.shape, kept) else _broadcast_to(total, shape=kept)
 
 
 @gradient(_broadcast_to)

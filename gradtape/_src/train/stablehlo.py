@@ -64,29 +64,28 @@ def export_stablehlo(
     specs, structure = nest.flatten_with_spec(signature)
     specs = [_spec(s) for s in specs]
     concrete = function.get_concrete_function(*nest.unflatten(structure, specs))
-    dims: dict[Atom, Any] = {}
-    if not all(spec.shape.is_fully_defined() for spec in specs) and concrete.strategy.reason is None:
+    is_open = concrete.strategy.reason is None and not all(spec.shape.is_fully_defined() for spec in specs)
+    if is_open:
         if not isinstance(concrete.opened, Opened):
             raise ValueError(
                 f"{concrete.called} cannot be traced for extents that are open. Give all extents in input_signature; received "
                 f"shapes {[s.shape.as_list() for s in specs]}."
             )
         concrete = concrete.opened.traces[0]
-        way = concrete._traced.way
-        assert way is not None, "what is traced with symbols goes a way"
-        dims = _symbolic(way, [node.aval for node in concrete._arguments.nodes])
-    run = _runner(concrete, dims)
+    nodes = concrete._arguments.nodes
 
     def of_arguments(*arguments: Any) -> Any:
         return concrete._traced.structure.fill(run(*nest.flatten(arguments)))
 
-    shapes = [_with_symbols(node.aval.shape, dims) for node in concrete._arguments.nodes]
-    arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
     try:
+        dims = _symbolic(concrete._traced.way, [node.aval for node in nodes]) if is_open else {}
+        run = _runner(concrete, dims)
+        shapes = [_with_symbols(node.aval.shape, dims) for node in nodes]
+        arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
         with precise(execution.precision), xla.wide():
             exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
     except (jax.errors.InconclusiveDimensionOperation, TypeError, ValueError) as error:
-        if not dims:
+        if not is_open:
             raise
         (reason, *_) = str(error).partition("\n")
         raise ValueError(
@@ -131,10 +130,11 @@ def _spec(spec: Any) -> TensorSpec:
     return TensorSpec(known, dtype)
 
 
-def _symbolic(way: Way, avals: Sequence[Aval]) -> dict[Atom, Any]:
+def _symbolic(way: Way | None, avals: Sequence[Aval]) -> dict[Atom, Any]:
     """Return JAX's symbolic dimensions for the symbols of these Avals, as they are on the way that the function goes."""
     from jax import export
 
+    assert way is not None, "what is traced with symbols goes a way"
     symbols = [extent.symbol for a in avals for extent in a.shape if type(extent) is Dim]
     free = [symbol for symbol in symbols if symbol not in way.values]
     names = ",".join([f"n{i}" for i in range(len(free))])

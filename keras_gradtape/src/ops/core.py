@@ -18,7 +18,7 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core.base.errors import NeedsValues
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.programs.program import leaf
-from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.tensors.tensor import EagerTensor, extents_of
 from gradtape._src.core.values import aval
 from gradtape._src.ops.random import seeds
 
@@ -301,7 +301,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
         raise ValueError("Got no `xs` to scan over and `length` not provided.")
     init = tree.map_structure(convert_to_tensor, init)
     xs = None if xs is None else tree.map_structure(convert_to_tensor, xs)
-    count = int(length) if length is not None else tree.flatten(xs)[0].shape[0]
+    count = int(length) if length is not None else extents_of(tree.flatten(xs)[0])[0]
     if unroll is True and count:
         return _unrolled(f, init, xs, count, reverse)
     likeness = []
@@ -336,8 +336,8 @@ def associative_scan(f, elems, reverse=False, axis=0):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
     flat = [convert_to_tensor(x) for x in tree.flatten(elems)]
     axis = axis % len(flat[0].shape)
-    count = flat[0].shape[axis]
-    if any(x.shape[axis] != count for x in flat):
+    count = extents_of(flat[0])[axis]
+    if any(extents_of(x)[axis] != count for x in flat):
         raise ValueError(f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in flat]})")
 
     def combined(a, b):
@@ -352,13 +352,13 @@ def associative_scan(f, elems, reverse=False, axis=0):
 
 
 def _prefixes(combined, xs, axis):
-    count = xs[0].shape[axis]
+    count = extents_of(xs[0])[axis]
     if count < 2:
         return xs
     at = functools.partial(_strided, axis=axis)
     pairs = combined([at(x, 0, count - 1, 2) for x in xs], [at(x, 1, count, 2) for x in xs])
     odd = _prefixes(combined, pairs, axis)
-    reached = odd if count % 2 else [at(x, 0, x.shape[axis] - 1, 1) for x in odd]
+    reached = odd if count % 2 else [at(x, 0, extents_of(x)[axis] - 1, 1) for x in odd]
     even = combined(reached, [at(x, 2, count, 2) for x in xs]) if count > 2 else []
     even = [tf.concat([at(x, 0, 1, 1), e], axis) for x, e in zip(xs, even, strict=True)] if even else [at(x, 0, 1, 1) for x in xs]
     return [_interleaved(e, o, axis) for e, o in zip(even, odd, strict=True)]
@@ -370,12 +370,12 @@ def _strided(x, begin, end, step, axis):
 
 def _interleaved(even, odd, axis):
     """e0 o0 e1 o1 …; `even` may have one more."""
-    count = odd.shape[axis]
+    count = extents_of(odd)[axis]
     both = tf.stack([_strided(even, 0, count, 1, axis), odd], axis + 1)
-    extents = list(odd.shape)
+    extents = list(extents_of(odd))
     extents[axis] = 2 * count
     both = tf.reshape(both, extents)
-    return both if even.shape[axis] == count else tf.concat([both, _strided(even, count, count + 1, 1, axis)], axis)
+    return both if extents_of(even)[axis] == count else tf.concat([both, _strided(even, count, count + 1, 1, axis)], axis)
 
 
 # Slices and updates
@@ -408,7 +408,7 @@ def scatter_update(inputs, indices, updates, reduction=None):
 def _multiplied(inputs, indices, updates):
     """One factor after the other where an index repeats: each is multiplied in by a gather and a scatter of its own."""
     if len(indices.shape) != 2:
-        updates = tf.reshape(updates, (-1, *updates.shape[len(indices.shape) - 1 :]))
+        updates = tf.reshape(updates, (-1, *extents_of(updates)[len(indices.shape) - 1 :]))
         indices = tf.reshape(indices, (-1, indices.shape[-1]))
 
     def step(values, row):
@@ -427,7 +427,7 @@ def slice_update(inputs, start_indices, updates):
     """`inputs` with the block that begins at `start_indices` replaced by `updates`."""
     inputs, updates = convert_to_tensor(inputs), convert_to_tensor(updates)
     starts = _starts(start_indices)
-    axes = [tf.range(count) + start for count, start in zip(updates.shape, tf.unstack(starts), strict=True)]
+    axes = [tf.range(count) + start for count, start in zip(extents_of(updates), tf.unstack(starts), strict=True)]
     if not axes:
         return tf.cast(updates, inputs.dtype)
     indices = tf.stack(tf.meshgrid(*axes, indexing="ij"), -1)

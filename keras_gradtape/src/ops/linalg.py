@@ -7,6 +7,7 @@ from keras.src.backend import config
 from keras.src.backend.common import dtypes, standardize_dtype
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
@@ -19,7 +20,7 @@ def cholesky(a, upper=False):
 def cholesky_inverse(a, upper=False):
     a = convert_to_tensor(a)
     lower = tf.linalg.adjoint(a) if upper else a
-    return tf.linalg.cholesky_solve(lower, tf.eye(a.shape[-1], batch_shape=a.shape[:-2], dtype=a.dtype))
+    return tf.linalg.cholesky_solve(lower, tf.eye(extents_of(a)[-1], batch_shape=extents_of(a)[:-2], dtype=a.dtype))
 
 
 def det(a):
@@ -110,7 +111,7 @@ def _matrix_norm(x, ord, axis, keepdims):
     others = [a for a in range(x.ndim) if a not in axis]
     values = tf.linalg.svd(tf.transpose(x, [*others, row, column]), compute_uv=False)
     y = {"nuc": tf.reduce_sum, 2: tf.reduce_max, -2: tf.reduce_min}[ord](values, -1)
-    return tf.reshape(y, [1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdims else y
+    return tf.reshape(y, [1 if a in axis else n for a, n in enumerate(extents_of(x))]) if keepdims else y
 
 
 def qr(x, mode="reduced"):

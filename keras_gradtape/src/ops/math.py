@@ -5,6 +5,7 @@ import math
 from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops.core import convert_to_tensor
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -182,4 +183,4 @@ def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="
     start = fft_length // 2 if center else 0
     if length is not None:
         return signal[..., start : start + length]
-    return signal[..., start : signal.shape[-1] - start]
+    return signal[..., start : extents_of(signal)[-1] - start]

@@ -283,6 +283,12 @@ def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callabl
     return define(made)
 
 
+def guarded(made: Op, index: Node, attrs: Attributes) -> Node:
+    """Return the node of an index that a `guard` checks: the index, once it is right, or in a function the op that checks it."""
+    made = check(made, (index,), attrs)
+    return engine.record(made, (index,), attrs) if made.guards else index
+
+
 def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     """Raise the op's error if its inputs have invalid values."""
     checked = guards.checked(made, nodes)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from gradtape._src.core.platform import compile_cache
 
@@ -49,6 +50,11 @@ def larger(one: Any, other: Any) -> Any:
         return max(one, other)
     except jax.errors.InconclusiveDimensionOperation:
         return jax.core.max_dim(one, other)
+
+
+def is_number(extent: Any) -> bool:
+    """Return whether an extent is known: a number, and not a symbol of an exported program."""
+    return isinstance(extent, (int, np.integer))
 
 
 def jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -201,6 +201,9 @@ class Tensor(Operators):
         return bool(array)
 
     def _scalar_or(self, kind: str) -> Any:
+        known = engine.integers(self.node) if unvalued(self.node) and engine.graph_around() is None else None
+        if known is not None and known.size == 1:  # it follows from extents, which the call tells
+            return known.item()
         if kind == "bool" and unvalued(self.node):
             raise OperatorNotAllowedInGraphError(
                 "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: in a function or graph it has no value yet. "

@@ -218,6 +218,16 @@ def is_unknown(extent: Any) -> bool:
     return type(extent) is Dim and not guided()
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two extents are equal whatever symbols stand for; a question with that answer is not asked of a way."""
+    return one is other or (type(one) is not Dim and type(other) is not Dim and bool(one == other))
+
+
+def same_shape(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether two shapes are equal whatever symbols stand for."""
+    return len(one) == len(other) and all(map(is_same, one, other))
+
+
 def dims(value: Any) -> list[Dim]:
     """Return the Dims in a value: a Dim, or a nest of tuples."""
     if type(value) is tuple:

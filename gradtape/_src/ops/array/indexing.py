@@ -6,7 +6,6 @@ an operand, everything else structure, so `x[i]` and `x[i : i + 32]` are one com
 
 import functools
 import numbers
-import operator
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from gradtape._src.core.base.errors import invalid, invalid_for, of_op
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
-from gradtape._src.core.declarations.define import check, gradient, guard, not_differentiable, op
+from gradtape._src.core.declarations.define import gradient, guard, guarded, not_differentiable, op
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
@@ -25,7 +24,7 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
-from gradtape._src.core.values.dim import Dim, is_unknown, unknown
+from gradtape._src.core.values.dim import Dim, is_same, is_unknown, unknown
 from gradtape._src.ops.array.gather import is_outside
 from gradtape._src.ops.array.joining import _pack, unstack
 from gradtape._src.ops.array.select import boolean_mask
@@ -45,7 +44,7 @@ WRONG_INDEX = (
 
 def _index_type(shape):
     """Return the dtype that holds the indices of such an array: int32, or int64 where an axis may be longer than that reaches."""
-    return np.dtype(np.int32 if all(is_unknown(e) or xla.surely(operator.lt, e, 1 << 31) for e in shape) else np.int64)
+    return np.dtype(np.int32 if all(is_unknown(e) or (xla.is_number(e) and e < 1 << 31) for e in shape) else np.int64)
 
 
 def _starts(begin, axes, shape):
@@ -253,7 +252,7 @@ def window(shape, index):
                 start -= size - 1
         else:
             start, size, stride = _place(_integer(item), extent, axis), 1, 1
-        if size != extent and size:
+        if not is_same(size, extent) and not is_same(size, 0):
             axes.append(axis)
             begins.append(start)
         sizes.append(size)
@@ -279,7 +278,7 @@ def _range(item, extent, axis):
     start = (low if stride > 0 else high) if first is None else _clipped(first, extent, low, high)
     stop = (high if stride > 0 else low) if last is None else _clipped(last, extent, low, high)
     count = -((start - stop) // stride)
-    count = count if count > 0 else 0
+    count = 0 if count < 0 else count
     return start, count, stride if stride == 1 or count > 1 else 1
 
 
@@ -301,12 +300,6 @@ def _is_beyond(index, extent, axis):
     return is_outside(index, 0, 0, extent, -extent)
 
 
-def _checked(made, index, attrs):
-    """Return the node of an index, once it is right; in a function the one that checks it."""
-    made = check(made, (index,), attrs)
-    return engine.record(made, (index,), attrs) if made.guards else index
-
-
 _INDEX = guard(
     "StridedSliceIndex",
     "extent axis",
@@ -317,7 +310,7 @@ _INDEX = guard(
 
 def _place(index, extent, axis):
     if isinstance(index, Node):
-        return _checked(_INDEX, index, (extent, axis))
+        return guarded(_INDEX, index, (extent, axis))
     wrong = _beyond(index, extent, axis)
     if wrong:
         raise invalid_for("StridedSlice", wrong)
@@ -422,7 +415,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
             count = extent - start if count == -1 else count
         else:
             if not is_unknown(extent):
-                begins[axis] = start = _checked(_PART, start, (extent, count, axis))
+                begins[axis] = start = guarded(_PART, start, (extent, count, axis))
             if count == -1:  # as an index expression, which knows what an extent means that depends on values
                 begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
         sizes.append(count)

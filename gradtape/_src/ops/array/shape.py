@@ -17,7 +17,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, extents_of, handle
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
-from gradtape._src.core.values.dim import is_unknown
+from gradtape._src.core.values.dim import is_same, is_unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, require, same
 
@@ -48,7 +48,6 @@ def host_shape(extents):
 
 def broadcast_source(dy, axes=()):
     """Return the source of the broadcast `dy`, with extent 1 where it is constant; None if it is no broadcast along `axes`.
-    None if it is none, or not so along `axes`.
 
     A rule that keeps a broadcast as one sends a small tensor on, not a large one that is the same everywhere.
     """
@@ -57,7 +56,7 @@ def broadcast_source(dy, axes=()):
         return None
     (source,) = node.inputs
     shape = (1,) * (node.aval.ndim - source.aval.ndim) + source.aval.shape
-    if any(shape[axis] != 1 for axis in axes):
+    if not all(is_same(shape[axis], 1) for axis in axes):
         return None
     return _reshape(handle(source), shape=shape)
 
@@ -157,7 +156,7 @@ def _broadcast_aval(input, shape):
             f"{plain(input.shape)} cannot be broadcast to {plain(shape)}. Give every axis an extent."
         )
     for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
-        if have not in (1, want) and not (is_unknown(have) or is_unknown(want)):
+        if not is_same(have, want) and have not in (1, want) and not (is_unknown(have) or is_unknown(want)):
             raise invalid(
                 f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}\nAn axis can be broadcast only if its "
                 f"extent is 1. Axes are matched from the last one; expand_dims puts one in."

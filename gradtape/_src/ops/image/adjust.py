@@ -1,5 +1,7 @@
 """Images made brighter, of more contrast, of other colours; and standardized."""
 
+from math import prod
+
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
@@ -15,7 +17,7 @@ from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import mean_over, wide
 from gradtape._src.ops.image.colour import as_floats, convert_image_dtype, hue_range_value, purity
 from gradtape._src.ops.image.geometry import at_least_3d, known, require
-from gradtape._src.ops.math.arithmetic import maximum
+from gradtape._src.ops.math.arithmetic import maximum, rsqrt
 from gradtape._src.ops.math.elementary import pow
 from gradtape._src.ops.math.reduction import reduce_mean, reduce_std
 from gradtape._src.ops.shapes import FLOATING, require as require_dtype
@@ -156,7 +158,7 @@ def per_image_standardization(image) -> Tensor:
     array([-1.,  1.], dtype=float32)
     """
     image = cast(at_least_3d(image), "float32")
-    height, width, channels = image.node.aval.shape[-3:]
+    count = tensor(prod(image.node.aval.shape[-3:]), "float32")
     axes = [-1, -2, -3]
-    deviation = maximum(reduce_std(image, axes, keepdims=True), (height * width * channels) ** -0.5)
+    deviation = maximum(reduce_std(image, axes, keepdims=True), rsqrt(count))
     return (image - reduce_mean(image, axes, keepdims=True)) / deviation

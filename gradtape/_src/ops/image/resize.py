@@ -87,7 +87,7 @@ def _sized(images, size):
         raise invalid(f"input image must be of non-zero size: received {plain(images.shape)}, [batch, height, width, channels].")
     if images.shape[3] == 0:
         raise invalid(f"image must have at least one channel: received {plain(images.shape)}.")
-    if min(size) < 1:
+    if any(extent < 1 for extent in size):
         raise invalid(f"output dimensions must be positive: size is {plain(size)}.")
     return images.shape[0], *size, images.shape[3]
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from gradtape._src.core.base.errors import invalid, invalid_dtype
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.define import not_differentiable, op
+from gradtape._src.core.declarations.define import guard, guarded, not_differentiable, op
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors.convert import static, tensor
-from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
@@ -97,11 +97,10 @@ def bincount(
         if extents_of(weights) == extents_of(values):
             weights = reshape(weights, flat)
         values = reshape(values, flat)
-    numbers = to_numpy(values.node)
-    size = int(numbers.max()) + 1 if numbers.size else 0
-    size = max(size, 0 if minlength is None else static(minlength, "minlength"))
-    if maxlength is not None:
-        size = min(size, static(maxlength, "maxlength"))
+    least = 0 if minlength is None else static(minlength, "minlength")
+    most = None if maxlength is None else static(maxlength, "maxlength")
+    size = most if most is not None and most <= least else max(least, _next_class(values))
+    size = size if most is None else min(size, most)
     return _dense_bincount(values, weights, size=size, binary_output=bool(binary_output))
 
 
@@ -184,13 +183,21 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
 # Pairs of classes
 
 
-def _check_classes(values, what, count):
-    if values.size and values.min() < 0:
-        raise invalid(f"`{what}` contains negative values. The least is {values.min()}; classes are counted from 0.")
-    if values.size and values.max() >= count:
-        raise invalid(
-            f"`{what}` out of bound: the largest is {values.max()}, num_classes is {count}. Classes are counted from 0."
-        )
+def _class_fault(classes, count, what):
+    if classes.min() < 0:
+        return f"`{what}` contains negative values. The least is {classes.min()}; classes are counted from 0."
+    return f"`{what}` out of bound: the largest is {classes.max()}, num_classes is {count}. Classes are counted from 0."
+
+
+_CLASSES = guard(
+    "Classes", "count what", wrong=lambda classes, count, what: (classes < 0) | (classes >= count), status=_class_fault
+)
+
+
+def _next_class(classes):
+    """Return the number after the largest one among classes; 0 if there are none."""
+    known = to_numpy(classes.node)
+    return int(known.max(initial=-1)) + 1
 
 
 def _without_last_one(labels, predictions):
@@ -221,12 +228,12 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
             f"{plain(predictions.shape)}: give one prediction for each label."
         )
     labels, predictions = cast(labels, dtypes.int64), cast(predictions, dtypes.int64)
-    known = [to_numpy(x.node) for x in (labels, predictions)]
-    count = (
-        max([int(v.max()) + 1 for v in known if v.size], default=0) if num_classes is None else static(num_classes, "num_classes")
-    )
-    for values, what in zip(known, ("labels", "predictions"), strict=True):
-        _check_classes(values, what, count)
+    if num_classes is None:
+        count = max(_next_class(labels), _next_class(predictions))
+    else:
+        count = static(num_classes, "num_classes")
+    named = zip((labels, predictions), ("labels", "predictions"), strict=True)
+    labels, predictions = (handle(guarded(_CLASSES, x.node, (count, what))) for x, what in named)
     if weights is None:
         weights = ones(labels.node.aval.shape, dtype)
     else:

@@ -310,7 +310,7 @@ def zero_fraction(value, name=None) -> Tensor:
     """
     x = tensor(value)
     zeros = x.node.aval.size - count_nonzero(x)
-    return cast(zeros, dtypes.float32) / float(x.node.aval.size)
+    return cast(zeros, dtypes.float32) / x.node.aval.size
 
 
 # ---------------------------------------------------------------------------------------------------------------------

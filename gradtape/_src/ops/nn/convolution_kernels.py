@@ -1,7 +1,9 @@
 """The kernels of convolutions, and the rules by which they are computed: `convolution` has the ops."""
 
+import itertools
 from functools import partial
 
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.platform.lowerings import compiled_with, lowered, lowering
 from gradtape._src.core.programs.traits import Trait
@@ -36,6 +38,23 @@ def _in_order(x, kernel, numbers):
 @lowered("a convolution of any order of axes")
 def _convolved(x, kernel, *, strides, padding, numbers, **more):
     return lax.conv_general_dilated(x, kernel, strides, padding, dimension_numbers=numbers, **more)
+
+
+def _padded_before(x, kernel, *, strides, padding, numbers, lhs_dilation=None, **more):
+    _, _, *spatial = lax.conv_dimension_numbers(x.shape, kernel.shape, numbers).lhs_spec
+    around = [(0, 0, 0)] * x.ndim
+    for axis, (low, high), apart in zip(spatial, padding, lhs_dilation or [1] * len(spatial), strict=True):
+        around[axis] = low, high, apart - 1
+    x = lax.pad(x, jnp.zeros((), x.dtype), around)
+    return _convolved(x, kernel, strides=strides, padding=[(0, 0)] * len(spatial), numbers=numbers, **more)
+
+
+lowering(
+    _convolved,
+    when=lambda x, kernel, *, padding, **_: not all(map(xla.is_number, itertools.chain(*padding))),
+    rule=_padded_before,
+    because="symbols in the padding, in an exported program: JAX pads by symbols, but convolves by numbers only",
+)
 
 
 def _convolved_in_order(x, kernel, *, strides, padding, numbers, **more):

@@ -173,7 +173,7 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None) -> Tenso
             "`labels.shape` must equal `logits.shape` except for the last dimension. "
             f"Received: labels.shape={labels.shape} and logits.shape={logits.shape}"
         )
-    loss, _ = _sparse_softmax_cross_entropy(_precise(logits), labels, int(extents_of(logits)[-1]))
+    loss, _ = _sparse_softmax_cross_entropy(_precise(logits), labels, extents_of(logits)[-1])
     return cast(loss, logits.dtype)
 
 
@@ -299,7 +299,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
             weight = expand_dims(weight, -1)
         loss = loss * weight
     if global_batch_size is None:
-        global_batch_size = int(extents_of(loss)[0]) * hooks.clients.require_replica("compute_average_loss")
+        global_batch_size = extents_of(loss)[0] * hooks.clients.require_replica("compute_average_loss")
     else:
         global_batch_size = static(global_batch_size, "global_batch_size")
         if global_batch_size < 0:

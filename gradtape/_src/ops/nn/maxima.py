@@ -5,9 +5,10 @@ import functools
 import jax
 import numpy as np
 
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.platform.lowerings import lowered, lowering
-from gradtape._src.ops.nn.window import cells, lowest, unviewed, views, winners
+from gradtape._src.ops.nn.window import cells, lowest, padded, unviewed, views, winners
 
 FEW_CELLS = 16  # a window of no more has a view of the image for each cell
 FEW_WINNERS = 8  # a window of more has its winners found axis by axis: in a third of the time for 3 × 3, and compiled in a third
@@ -16,6 +17,9 @@ FEW_WINNERS = 8  # a window of more has its winners found axis by axis: in a thi
 def over_windows(arrays, starts, reduction, ways):
     """Return `lax.reduce_window` of an array, or a tuple of them, along `ways`."""
     rank = jax.tree.leaves(arrays)[0].ndim
+    if not all(xla.is_number(way.size) for way in ways):  # JAX pads by symbols, but reduces windows by numbers only
+        arrays = jax.tree.map(lambda array, start: padded(array, ways, start)[0], arrays, starts)
+        ways = [way.covered for way in ways]
     window, strides, padding, dilation = [1] * rank, [1] * rank, [(0, 0)] * rank, [1] * rank
     for way in ways:
         window[way.axis], strides[way.axis], dilation[way.axis] = way.extent, way.stride, way.dilation

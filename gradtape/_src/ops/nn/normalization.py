@@ -95,7 +95,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     """
     x = tensor(x)
     axes = reduction_axes(axes, x.ndim)
-    count = tensor(float(prod([extents_of(x)[a] for a in axes])), x.dtype)
+    count = tensor(prod([extents_of(x)[a] for a in axes]), x.dtype)
     if shift is not None:
         shift = tensor(shift, x.dtype)
         x = x - shift

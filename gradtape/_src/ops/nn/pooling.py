@@ -13,6 +13,7 @@ import numpy as np
 from gradtape._src.core.base.errors import UnimplementedError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
@@ -176,9 +177,10 @@ def _divided(x, ways):
     """Return `x`, which has an element for each stop of the window, divided by how many of its cells are not in the padding."""
     counts = np.ones((1,) * x.ndim, x.dtype)
     for way in ways:
-        inside = [way.inside(i) for i in range(way.extent)]
-        along = [sum([first <= stop < end for first, end in inside]) for stop in range(way.out)]
-        counts = counts * np.array(along, x.dtype).reshape([way.out if axis == way.axis else 1 for axis in range(x.ndim)])
+        stops = (np if xla.is_number(way.out) else jnp).arange(way.out)  # symbols of an exported program are none of NumPy's
+        places = [way.meets(i, stops) for i in range(way.extent)]
+        along = sum([((place >= 0) & (place < way.size)).astype(x.dtype) for place in places])
+        counts = counts * along.reshape([way.out if axis == way.axis else 1 for axis in range(x.ndim)])
     return divided(x, counts)
 
 

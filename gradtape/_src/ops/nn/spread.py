@@ -13,6 +13,7 @@ from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.tensor import emit, extents_of
 from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.dim import is_same, same_shape
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.linalg.einsum import einsum
@@ -31,7 +32,7 @@ def constant_over(dy, axes):
     kept = tuple([extent for axis, extent in enumerate(extents_of(source)) if axis not in axes])
     wanted = tuple([extent for axis, extent in enumerate(extents_of(dy)) if axis not in axes])
     source = _reshape(source, shape=kept)
-    return source if kept == wanted else _broadcast_to(source, shape=wanted)
+    return source if same_shape(kept, wanted) else _broadcast_to(source, shape=wanted)
 
 
 def _source_before_reshape(dy, axes):
@@ -43,12 +44,13 @@ def _source_before_reshape(dy, axes):
     if before.op is not _broadcast_to.op or before.inputs is None:
         return None
     (source,) = before.inputs
-    if [extent for extent in node.aval.shape if extent != 1] != [extent for extent in before.aval.shape if extent != 1]:
+    shapes = node.aval.shape, before.aval.shape
+    if not same_shape(*[[extent for extent in shape if not is_same(extent, 1)] for shape in shapes]):
         return None
     have = (1,) * (before.aval.ndim - source.aval.ndim) + source.aval.shape
-    kept = iter([extent for extent, whole in zip(have, before.aval.shape, strict=True) if whole != 1])
-    shape = tuple([1 if whole == 1 else next(kept) for whole in node.aval.shape])
-    return None if any(shape[axis] != 1 for axis in axes) else emit(_reshape.op, (source,), (shape,))
+    kept = iter([extent for extent, whole in zip(have, before.aval.shape, strict=True) if not is_same(whole, 1)])
+    shape = tuple([1 if is_same(whole, 1) else next(kept) for whole in node.aval.shape])
+    return emit(_reshape.op, (source,), (shape,)) if all(is_same(shape[axis], 1) for axis in axes) else None
 
 
 def _meetings(ways, dtype):

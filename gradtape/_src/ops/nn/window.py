@@ -39,12 +39,17 @@ class Sweep(NamedTuple):
     @property
     def span(self):
         """The cells from the first stop's first cell to the last stop's first cell, both included."""
-        return max(0, (self.out - 1) * self.stride + 1)
+        return xla.larger(0, (self.out - 1) * self.stride + 1)
 
     @property
     def padding(self):
         """(cells before, cells after) with which the windows exactly cover the axis; after can be negative."""
         return self.low, self.span + self.reach - 1 - self.low - self.size
+
+    @property
+    def covered(self):
+        """The same way along an axis with the padding and without what the window does not reach."""
+        return self._replace(size=self.span + self.reach - 1, low=0)
 
     def meets(self, cell, stop):
         """Return the place on the axis of the window's `cell` at its `stop`; outside of it in the padding."""
@@ -52,6 +57,8 @@ class Sweep(NamedTuple):
 
     def inside(self, cell):
         """Return the first stop at which the window's `cell` is not in the padding, and the first after that where it is."""
+        if self.padding == (0, 0):
+            return 0, self.out
         first = min(max(0, -(self.meets(cell, 0) // self.stride)), self.out)
         return first, min(max(first, (self.size - 1 - self.meets(cell, 0)) // self.stride + 1), self.out)
 
@@ -128,8 +135,11 @@ def positions(ways):
 def views(x, ways, fill=0):
     """Yield for each cell of the window its elements at all stops: a strided view of `x`, `fill` where it is outside.
 
-    Each view is padded by itself, which costs no memory; products of views are faster on what was `padded` before.
+    Each view is padded by itself, which costs no memory; products of views are faster on what was `padded` before. In an
+    exported program with symbols for extents `x` is padded first, as the extents of the views' own padding are not known.
     """
+    if not all(xla.is_number(way.size) for way in ways):
+        x, ways = padded(x, ways, fill)
     for cell in positions(ways):
         start, stop, stride, padding = [0] * x.ndim, list(x.shape), [1] * x.ndim, [(0, 0, 0)] * x.ndim
         for way, i in zip(ways, cell, strict=True):
@@ -143,13 +153,12 @@ def views(x, ways, fill=0):
         yield view if all(p == (0, 0, 0) for p in padding) else lax.pad(view, jnp.asarray(fill, x.dtype), padding)
 
 
-def padded(x, ways):
-    """Return `x` with the zeros that the windows reach into, and without what they do not reach, and the Sweeps over that."""
+def padded(x, ways, fill=0):
+    """Return `x` with the padding that the windows reach into, without what they do not reach, and the Sweeps over that."""
     padding = [(0, 0, 0)] * x.ndim
     for way in ways:
         padding[way.axis] = (*way.padding, 0)
-    inside = [way._replace(size=way.span + way.reach - 1, low=0) for way in ways]
-    return lax.pad(x, jnp.zeros((), x.dtype), padding), inside
+    return lax.pad(x, jnp.asarray(fill, x.dtype), padding), [way.covered for way in ways]
 
 
 def outside_padding(cell, ways, shape):

@@ -285,7 +285,7 @@ def eye(N, M=None, k=0, dtype=float, *, policy=TENSORFLOW):
     array([[0., 1., 0.],
            [0., 0., 1.]])
     """
-    return cast(compare.equal(_offsets(int(N), int(N if M is None else M)), int(k)), policy.dtype(dtype))
+    return cast(compare.equal(_offsets(N, N if M is None else M), k), policy.dtype(dtype))
 
 
 @numpy_function
@@ -300,8 +300,9 @@ def identity(n, dtype=float, *, policy=TENSORFLOW):
 
 
 def _offsets(rows, columns):
-    """Return how far right of the diagonal each element of a matrix lies."""
-    return creation.range_(columns) - creation.range_(rows)[:, None]
+    """Return how far right of the diagonal each element of a matrix lies, in int32."""
+    columns, rows = (creation.range_(cast(count, "int32")) for count in (columns, rows))
+    return columns - rows[:, None]
 
 
 @numpy_function

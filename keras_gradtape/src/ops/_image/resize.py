@@ -37,7 +37,6 @@ def resize(
     first = standardize_data_format(data_format) == "channels_first"
     if first:
         images = tf.transpose(images, [*range(images.ndim - 3), -2 % images.ndim, -1 % images.ndim, -3 % images.ndim])
-    size = int(size[0]), int(size[1])
     if crop_to_aspect_ratio:
         images = _cropped(images, size)
     elif pad_to_aspect_ratio:

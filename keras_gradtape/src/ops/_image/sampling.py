@@ -3,7 +3,6 @@
 import itertools
 from typing import Any
 
-import numpy as np
 from keras.src.backend.config import standardize_data_format
 from keras.src.random.seed_generator import draw_seed
 
@@ -11,7 +10,7 @@ import gradtape as tf
 from gradtape._src.ops.math.segment import take_rows
 from keras_gradtape.src.ops._image.filters import gaussian_blur
 from keras_gradtape.src.ops._image.layout import batched, check_rank, one_of
-from keras_gradtape.src.ops.core import cast, convert_to_tensor
+from keras_gradtape.src.ops.core import cast, convert_to_tensor, shape
 
 ORDERS = {"nearest": 0, "bilinear": 1}
 FILL_MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
@@ -111,20 +110,20 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
 
 def _at(images, y, x, order, mode, fill_value):
     """`images` read at `y` and `x`, [batch or 1, height, width]."""
-    batch, height, width, channels = images.shape
+    batch, height, width, channels = shape(images)
     rows = tf.reshape(images, [-1, channels])
-    offset = np.arange(batch, dtype="int32")[:, None, None] * (height * width)
+    offset = tf.range(batch)[:, None, None] * (height * width)
     return _sampled(rows, (height, width), (y, x), order, mode, fill_value, offset)
 
 
 def _grid(height, width, dtype="float32"):
-    y, x = np.mgrid[:height, :width].astype(dtype)
-    return y[None], x[None]
+    y, x = tf.meshgrid(tf.range(height), tf.range(width), indexing="ij")
+    return tf.cast(y[None], dtype), tf.cast(x[None], dtype)
 
 
 def _projected(images, transforms, interpolation, mode, fill_value):
     """Pixel (x, y) of the result is that at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k), k = c₀x + c₁y + 1."""
-    y, x = _grid(*images.shape[1:3])
+    y, x = _grid(*shape(images)[1:3])
     a0, a1, a2, b0, b1, b2, c0, c1 = [t[:, None, None] for t in tf.unstack(transforms, axis=1)]
     k = c0 * x + c1 * y + 1.0
     at_y, at_x = (b0 * x + b1 * y + b2) / k, (a0 * x + a1 * y + a2) / k

@@ -10,6 +10,7 @@ from keras.src.backend.common.backend_utils import (
 from keras.src.backend.config import standardize_data_format
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops.core import convert_to_tensor, shape
 
 CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
@@ -107,8 +108,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     before = [[p, p] for p in _pair(padding)]
     x = tf.pad(tf.transpose(x, [0, 2, 3, 1]), [[0, 0], *before, [0, 0]])
     patches = tf.image.extract_patches(x, size, strides, rates, "VALID")
-    batch, rows, columns, depth = patches.shape
-    patches = tf.reshape(patches, [batch, rows * columns, -1, x.shape[-1]])
+    batch, rows, columns, depth = extents_of(patches)
+    patches = tf.reshape(patches, [batch, rows * columns, -1, extents_of(x)[-1]])
     return tf.reshape(tf.transpose(patches, [0, 3, 2, 1]), [batch, depth, rows * columns])
 
 
@@ -118,12 +119,12 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
     size, rates, strides, padded = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding)
     extents = [n + 2 * p for n, p in zip(_pair(output_size), padded, strict=True)]
     stops = [(n - d * (k - 1) - 1) // s + 1 for n, d, k, s in zip(extents, rates, size, strides, strict=True)]
-    batch, depth, _ = x.shape
+    batch, depth, _ = extents_of(x)
     cells = math.prod(size)
     x = tf.reshape(x, [batch * (depth // cells), cells, *stops])
     kernel = tf.reshape(tf.eye(cells, dtype=x.dtype), [*size, 1, cells])
     x = tf.transpose(x, [0, 2, 3, 1])
-    y = tf.nn.conv2d_transpose(x, kernel, [x.shape[0], *extents, 1], strides, "VALID", "NHWC", rates)
+    y = tf.nn.conv2d_transpose(x, kernel, [extents_of(x)[0], *extents, 1], strides, "VALID", "NHWC", rates)
     y = tf.reshape(y, [batch, depth // cells, *extents])
     (top, left), (height, width) = padded, _pair(output_size)
     return y[:, :, top : top + height, left : left + width]

@@ -1,9 +1,9 @@
 """Connectionist temporal classification: the loss, and decoding (Graves et al., 2006)."""
 
-import numpy as np
 from keras.src.backend.common import dtypes
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.math.segment import take_rows
 from gradtape._src.ops.nn.decoding import beam_search
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
@@ -29,7 +29,7 @@ def ctc_decode(inputs, sequence_lengths, strategy="greedy", beam_width=100, top_
 
 
 def _greedy(inputs, lengths, merge_repeated, blank):
-    frames = tf.range(inputs.shape[1])
+    frames = tf.range(extents_of(inputs)[1])
     beyond = frames >= tf.expand_dims(lengths, 1)
     classes = tf.where(beyond, blank, tf.argmax(inputs, -1, output_type=tf.int32))
     scores = -tf.reduce_sum(tf.where(beyond, 0.0, tf.reduce_max(inputs, -1)), 1, keepdims=True)
@@ -38,7 +38,7 @@ def _greedy(inputs, lengths, merge_repeated, blank):
         repeated = classes[:, 1:] == classes[:, :-1]
         said = tf.logical_and(said, tf.pad(tf.logical_not(repeated), [[0, 0], [1, 0]], constant_values=True))
     order = tf.argsort(tf.cast(said, "int32"), -1, "DESCENDING", stable=True)  # what is said comes first
-    batch, count = classes.shape
-    rows = np.arange(batch, dtype="int32")[:, None] * count
+    batch, count = extents_of(classes)
+    rows = tf.range(batch)[:, None] * count
     classes = take_rows(tf.reshape(tf.where(said, classes, -1), [-1]), order + rows)
     return tf.expand_dims(classes, 0), scores

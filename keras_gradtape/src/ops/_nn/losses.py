@@ -6,7 +6,7 @@ from keras.src.backend.common import standardize_dtype
 from keras.src.backend.config import epsilon
 
 import gradtape as tf
-from gradtape._src.core.tensors.tensor import EagerTensor
+from gradtape._src.core.tensors.tensor import EagerTensor, extents_of
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
@@ -22,10 +22,10 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 def _sparse_one_hot(x, num_classes, axis, dtype):
     """A SparseTensor that stores an element for each class number; that of a negative one is 0, as on TensorFlow."""
-    places = tf.meshgrid(*[tf.range(extent, dtype="int64") for extent in x.shape], indexing="ij")
+    places = tf.meshgrid(*[tf.range(extent, dtype="int64") for extent in extents_of(x)], indexing="ij")
     places.insert(axis, tf.maximum(x, 0))
     indices = tf.stack([tf.reshape(place, [-1]) for place in places], 1)
-    shape = list(x.shape)
+    shape = list(extents_of(x))
     shape.insert(axis, num_classes)
     return tf.SparseTensor(indices, tf.cast(tf.reshape(x, [-1]) >= 0, dtype), shape)
 

@@ -3,6 +3,8 @@
 import math
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.ops.shapes import broadcast_shapes
 from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import floating, operands, pair
 
@@ -16,7 +18,7 @@ def divide_no_nan(x1, x2):
 
 def logaddexp(x1, x2):
     x1, x2, _ = pair(x1, x2, float)
-    shape = tf.broadcast_static_shape(x1.shape, x2.shape)
+    shape = broadcast_shapes(extents_of(x1), extents_of(x2))
     return tf.reduce_logsumexp(tf.stack([tf.broadcast_to(x1, shape), tf.broadcast_to(x2, shape)]), 0)
 
 

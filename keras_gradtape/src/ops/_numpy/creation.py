@@ -6,6 +6,8 @@ import numpy as np
 from keras.src.backend.config import floatx
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.ops.shapes import broadcast_shapes
 from keras_gradtape.src.ops._numpy.promotion import KERAS, cast, pair, tensor
 from keras_gradtape.src.ops.core import convert_to_tensor
 
@@ -16,7 +18,7 @@ def full(shape, fill_value, dtype=None):
 
 def full_like(x, fill_value, dtype=None):
     x = tensor(x)
-    return full(x.shape, fill_value, x.dtype if dtype is None else dtype)
+    return full(extents_of(x), fill_value, x.dtype if dtype is None else dtype)
 
 
 # Sequences
@@ -29,7 +31,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
         raise ValueError(f"`num` must be a non-negative integer. Received: num={num}")
     intervals = num - 1 if endpoint else num
     step = (stop - start) / max(intervals, 1)
-    shape = tf.broadcast_static_shape(start.shape, stop.shape)
+    shape = broadcast_shapes(extents_of(start), extents_of(stop))
     axis = axis % (len(shape) + 1)
     start, stop = [tf.expand_dims(tf.broadcast_to(x, shape), axis) for x in (start, stop)]
     places = np.arange(num).reshape([-1 if a == axis else 1 for a in range(len(shape) + 1)]) / max(intervals, 1)
@@ -51,7 +53,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     # Both bounds have one sign.
     start, stop, _ = pair(start, stop, float)
     exponents = linspace(tf.math.log(tf.abs(start)), tf.math.log(tf.abs(stop)), num, endpoint, axis=axis)
-    sign = tf.broadcast_to(tf.sign(start), tf.broadcast_static_shape(start.shape, stop.shape))
+    sign = tf.broadcast_to(tf.sign(start), broadcast_shapes(extents_of(start), extents_of(stop)))
     result = tf.exp(exponents) * tf.expand_dims(sign, axis)
     return result if dtype is None else tf.cast(result, KERAS.dtype(dtype))
 

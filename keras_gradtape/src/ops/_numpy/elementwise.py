@@ -5,6 +5,7 @@ import functools
 from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import KERAS, floating, tensor
 
@@ -61,7 +62,7 @@ def trunc(x):
 def view(x, dtype=None):
     x = tensor(x)
     dtype = x.dtype if dtype is None else tf.as_dtype(standardize_dtype(dtype))
-    shape, old, new = tuple(x.shape), x.dtype.size, dtype.size
+    shape, old, new = extents_of(x), x.dtype.size, dtype.size
     if old == new:
         return tf.bitcast(x, dtype)
     if not shape or shape[-1] * old % new:

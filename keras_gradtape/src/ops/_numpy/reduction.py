@@ -1,6 +1,7 @@
 """Reductions over axes, and running ones."""
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import canonical, cast, floating, pair, result_type, tensor
 
@@ -18,7 +19,7 @@ def average(x, axis=None, weights=None):
     if axis is not None and weights.ndim < x.ndim:
         axis = canonical(axis, x.ndim)
         weights = tf.reshape(weights, [-1 if a == axis else 1 for a in range(x.ndim)])
-    total = tf.reduce_sum(tf.broadcast_to(weights, x.shape), axis)
+    total = tf.reduce_sum(tf.broadcast_to(weights, extents_of(x)), axis)
     return tf.reduce_sum(x * weights, axis) / total
 
 

@@ -3,8 +3,10 @@
 from keras.src.backend.common.backend_utils import vectorize_impl
 
 import gradtape as tf
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.gather import take as gathered
 from gradtape._src.ops.numpy.search import as_indices
+from gradtape._src.ops.shapes import broadcast_shapes
 from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import (
     canonical,
@@ -51,9 +53,9 @@ def take_along_axis(x, indices, axis=None):
             f"`x` and `indices` must have one rank. Received: x.shape={tuple(x.shape)}, indices.shape={tuple(indices.shape)}"
         )
     x, indices = bound.moveaxis(x, axis, -1), bound.moveaxis(as_indices(indices), axis, -1)
-    batch = tf.broadcast_static_shape(x.shape[:-1], indices.shape[:-1])
-    x = tf.broadcast_to(x, (*batch, x.shape[-1]))
-    indices = tf.broadcast_to(indices, (*batch, indices.shape[-1]))
+    (*rows, width), (*others, count) = extents_of(x), extents_of(indices)
+    batch = broadcast_shapes(tuple(rows), tuple(others))
+    x, indices = tf.broadcast_to(x, (*batch, width)), tf.broadcast_to(indices, (*batch, count))
     return bound.moveaxis(gathered(x, indices, rank - 1, rank - 1), -1, axis)
 
 
