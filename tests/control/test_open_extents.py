@@ -585,3 +585,51 @@ def test_a_saved_function_takes_the_extents_that_its_trace_takes(tmp_path):
         module.double(tf.ones([n]))
     tf.saved_model.save(module, tmp_path / "m")
     assert tf.saved_model.load(tmp_path / "m").double(tf.ones([7])).numpy().tolist() == [2.0] * 7
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (tf.autograph.experimental.do_not_convert(lambda x: x if tf.shape(x)[0] > 1 else -x), [2, 3]),
+        (lambda x: tf.repeat(x, 2, axis=1)[:, -1], [1, 3]),
+        (lambda x: x[-1], [1, 3]),
+        (lambda x: tf.nn.compute_average_loss(x[:, 0]), [1, 3]),
+        (lambda x: tf.nn.sufficient_statistics(x, [0])[0] + tf.math.zero_fraction(x), [1, 3]),
+        (lambda x: tf.image.per_image_standardization(x[..., None]), [2, 3]),
+        (lambda x: tf.math.confusion_matrix(tf.argmax(x, 1), tf.argmin(x, 1), 3), [1, 3]),
+        (lambda x: tf.math.bincount(tf.argmax(x, 1), minlength=3, maxlength=3), [1, 3]),
+        (
+            lambda x: tf.gradients(tf.reduce_mean(tf.nn.conv2d(x[None, ..., None], tf.ones([2, 2, 1, 2]), 1, "SAME"), [1, 2]), x)[
+                0
+            ],
+            [2, 3],
+        ),
+    ],
+    ids=[
+        "truth",
+        "repeat",
+        "last row",
+        "average loss",
+        "counts",
+        "standardization",
+        "confusion",
+        "bincount",
+        "gradient of a mean",
+    ],
+)
+def test_what_is_traced_once_for_all_extents(function, shape):
+    f, traced = once([S([None, None])], function)
+    for rows in (1, 3, 2):
+        x = np.cos(np.arange(rows * shape[0] * shape[1], dtype="float32")).reshape(rows * shape[0], shape[1])
+        closed = tf.function(function)  # of gradients, too
+        np.testing.assert_allclose(f(x), closed(x), rtol=1e-6)
+    assert traced == [[None, None]] or traced == [[[None, None]]]
+
+
+def test_classes_out_of_range_in_a_function():
+    f = tf.function(lambda labels: tf.math.confusion_matrix(labels, [0, 1], 3))
+    assert f([2, 0]).numpy().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`labels` out of bound: the largest is 3, num_classes is 3"):
+        f([3, 0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`labels` contains negative values"):
+        f([-1, 0])

@@ -17,7 +17,7 @@ from gradtape._src.core.tensors.convert import NUMBERS, settled, static, static_
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, handle, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
-from gradtape._src.core.values.dim import guided, unknown
+from gradtape._src.core.values.dim import Dim, guided, unknown
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
@@ -159,6 +159,10 @@ def _steps(first, last, step):
     return math.ceil(quotient) if math.isfinite(quotient) else quotient
 
 
+def _is_whole(bound):
+    return bound.dtype.is_integer if isinstance(bound, (Tensor, Stored)) else isinstance(bound, (int, np.integer, Dim))
+
+
 def _count(start, limit, delta):
     """Return the number of elements of a range."""
     return max(0, (limit - start + delta - (1 if delta > 0 else -1)) // delta)
@@ -203,8 +207,8 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     known = [value for value in folded if value is not None]
     if len(known) == len(bounds):
         computed = False
-    elif numpy_dtype.kind == "i" and (engine.current_graph() is not None or guided()):
-        ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), bounds, strict=True)]
+    elif all(map(_is_whole, given)) and (engine.current_graph() is not None or guided()):
+        ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), given, strict=True)]
         if any(type(x) is not int for x in ints):  # how many there are is known when the graph runs
             return emit(_COUNTED, (), (*ints, numpy_dtype))
     values = known if len(known) == len(bounds) else [to_numpy(bound.node) for bound in bounds]

@@ -79,7 +79,7 @@ def _saturation(image, lower, upper, draw):
 def _crop(value, size, draw):
     value = tensor(value)
     size, shape = crop_size(value, size), value.node.aval.shape
-    places = np.array([have - want + 1 for have, want in zip(shape, size, strict=True)], np.int32)
+    places = tensor([have - want + 1 for have, want in zip(shape, size, strict=True)], "int32")
     begin = unstack(draw([len(size)], 0, LARGEST, dtype="int32") % places)
     axes = tuple([axis for axis, (have, want) in enumerate(zip(shape, size, strict=True)) if 0 < want < have])
     return _slice(value, *[begin[axis] for axis in axes], axes=axes, size=size)
