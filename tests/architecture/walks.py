@@ -15,6 +15,7 @@ import gradtape as tf
 
 LIBRARY = str(Path(tf.__file__).parent)
 CONVERSION = ("core/tensors/convert.py", "core/tensors/constants.py", "core/tensors/conversions.py")
+VISIT = "core/tensors/convert.py", "node_of"
 
 
 def walk(call):
@@ -39,14 +40,14 @@ def walk(call):
 
 
 def counts(call):
-    """The figures of a walk: functions entered, files, and of these entries and functions those that convert an operand."""
+    """The figures of a walk: functions entered, files, and of the entries those that convert operands, and those of `node_of`."""
     entered = walk(call)
     conversions = [times for (file, _), times in entered.items() if file.endswith(CONVERSION)]
     return {
         "entries": entered.total(),
         "files": len({file for file, _ in entered}),
         "conversions": sum(conversions),
-        "doors": len(conversions),
+        "visits": sum(times for (file, name), times in entered.items() if file.endswith(VISIT[0]) and name == VISIT[1]),
     }
 
 
