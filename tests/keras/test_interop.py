@@ -238,7 +238,7 @@ class TestStableHLO:
         tf.train.export_stablehlo(lambda x: tf.reshape(x, [2, -1]), tmp_path / "f", [tf.TensorSpec([None])])
         exported = jax.export.deserialize(bytearray((tmp_path / "f").read_bytes()))
         assert exported.call(np.ones(6, "float32")).shape == (2, 3)
-        with pytest.raises(ValueError, match="mod"):
+        with pytest.raises(ValueError, match="Division had remainder"):
             exported.call(np.ones(5, "float32"))
 
     @pytest.mark.parametrize(
@@ -256,6 +256,25 @@ class TestStableHLO:
         with pytest.raises(error, match=says):
             tf.train.export_stablehlo(function, tmp_path / "f", [tf.TensorSpec(shape)])
         assert not (tmp_path / "f").exists()
+
+    def test_the_levels_of_a_u_net_divide_the_images(self, tmp_path):
+        layers = keras.layers
+        x = inputs = keras.Input([None, None, 1])
+        skipped = []
+        for _ in range(2):
+            x = layers.Conv2D(2, 3, padding="same", activation="relu")(x)
+            skipped.append(x)
+            x = layers.MaxPool2D()(x)
+        for before in reversed(skipped):
+            x = layers.Concatenate()([before, layers.UpSampling2D()(x)])
+        model = keras.Model(inputs, layers.Conv2D(1, 1)(x))
+        tf.train.export_stablehlo(model, tmp_path / "f")
+        exported = jax.export.deserialize(bytearray((tmp_path / "f").read_bytes()))
+        for shape in ([1, 4, 8, 1], [2, 8, 8, 1]):
+            images = np.cos(np.arange(np.prod(shape), dtype="float32")).reshape(shape)
+            np.testing.assert_allclose(exported.call(images), model(images), atol=1e-5)
+        with pytest.raises(ValueError, match=r"4\*n1, 4\*n2"):
+            exported.call(np.ones([1, 6, 8, 1], "float32"))
 
     def test_a_state_is_an_error(self, tmp_path):
         counter = tf.Variable(0.0)

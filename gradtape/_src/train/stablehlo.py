@@ -23,7 +23,7 @@ from gradtape._src.core.programs.program import Program, precise
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import jax_value
 from gradtape._src.core.values.aval import Aval
-from gradtape._src.core.values.dim import Atom, Dim, generic, of_terms
+from gradtape._src.core.values.dim import Atom, Dim, generic, of_terms, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path as Way
 from gradtape._src.files.whole import replacing
@@ -102,7 +102,8 @@ def _called(model_or_function: Any, signature: Any) -> tuple[Function, Sequence[
     if keras is not None and isinstance(model_or_function, keras.layers.Layer):
         layer = model_or_function
         if signature is None:
-            inputs = getattr(layer, "_inputs_struct", None) or getattr(layer, "inputs", None)
+            inputs = getattr(layer, "_inputs_struct", None)
+            inputs = getattr(layer, "inputs", None) if inputs is None else inputs
             if inputs is None:
                 raise ValueError(
                     f"The inputs of {layer.name!r} are not known: give input_signature, as [tf.TensorSpec([None, 28, 28])]."
@@ -135,22 +136,53 @@ def _symbolic(way: Way | None, avals: Sequence[Aval]) -> dict[Atom, Any]:
     from jax import export
 
     assert way is not None, "what is traced with symbols goes a way"
-    symbols = [extent.symbol for a in avals for extent in a.shape if type(extent) is Dim]
-    free = [symbol for symbol in symbols if symbol not in way.values]
+    values, conditions = _divided(way)
+    extents = [extent.substituted(values) for a in avals for extent in a.shape if type(extent) is Dim]
+    free = list(dict.fromkeys([symbol for extent in extents if type(extent) is Dim for symbol in extent.symbols]))
     names = ",".join([f"n{i}" for i in range(len(free))])
     known: dict[Atom, Any] = dict(zip(free, export.symbolic_shape(names), strict=True))
-    conditions = [(relation, d.substituted(way.values), answer) for relation, d, answer in way.conditions]
     constraints = [_constraint(relation, d, answer, known) for relation, d, answer in conditions if type(d) is Dim]
     known = dict(zip(free, export.symbolic_shape(names, constraints=constraints), strict=True))
-    return known | {symbol: _with_symbols(value, known) for symbol, value in way.values.items()}
+    return known | {symbol: _with_symbols(value, known) for symbol, value in values.items()}
+
+
+def _divided(way: Way) -> tuple[dict[Atom, Any], list[tuple[str, Any, bool]]]:
+    """Return the values of symbols on a way, and its conditions. A symbol that a number has to divide is a multiple of a new one.
+
+    JAX knows that half of 2·n is n, but not that half of n is what is left of its half after two steps.
+    """
+    values: dict[Atom, Any] = dict(way.values)
+    conditions = [(relation, d.substituted(values), answer) for relation, d, answer in way.conditions]
+    while (found := next(filter(None, map(_multiple, conditions)), None)) is not None:
+        values = {symbol: _put(value, found) for symbol, value in values.items()} | found
+        conditions = [(relation, _put(d, found), answer) for relation, d, answer in conditions]
+    return values, conditions
+
+
+def _put(value: Any, values: Mapping[Atom, Any]) -> Any:
+    return value.substituted(values) if type(value) is Dim else value
+
+
+def _divisions(d: Dim) -> list[tuple[Any, Any]]:
+    """Return the pairs (x, y) for which `d` is the rest of x divided by y, up to its sign."""
+    pairs = [atom.quotient for monomial, _ in d.terms for atom in monomial if atom.quotient]
+    return [(x, y) for x, y in pairs if d in (rest := x - x // y * y, -rest)]
+
+
+def _multiple(condition: tuple[str, Any, bool]) -> dict[Atom, Any] | None:
+    """Return a symbol that a number divides if the condition holds, and the multiple that it is."""
+    relation, d, answer = condition
+    for x, y in _divisions(d) if relation == "==" and answer and type(d) is Dim else ():
+        if type(y) is int and type(x) is Dim and x.symbol is not None:
+            return {x.symbol: unknown() * y}
+    return None
 
 
 def _constraint(relation: str, d: Dim, answer: bool, dims: Mapping[Atom, Any]) -> str:
     """Return in JAX's words that `d` is 0 or less, or that it is not; of what is not 0, that it has the sign of large extents."""
     if relation == "==" and answer:
-        for x, y in [atom.quotient for monomial, _ in d.terms for atom in monomial if atom.quotient]:
-            if d in (rest := x - x // y * y, -rest):
-                return f"mod({_with_symbols(x, dims)}, {_with_symbols(y, dims)}) == 0"
+        for x, y in _divisions(d):
+            return f"mod({_with_symbols(x, dims)}, {_with_symbols(y, dims)}) == 0"
         term = of_terms(dict(d.terms[:1]))
         return f"{_with_symbols(term, dims)} == {_with_symbols(term - d, dims)}"
     below = answer if relation == "<" else generic("<", d)

@@ -263,17 +263,20 @@ def explored(
 
     Errors of the classes `certain` are raised at once, since other paths would raise them, too.
 
-    Paths with few unusual answers come first. At most `most` paths are run, and no more once `enough` have given a result. For
-    `guides`, `shows` and `supposes` see `Path`.
+    Paths with few unusual answers come first. At most `most` paths are run, and no more once `enough` have given a result. A
+    path that gets further with another last answer is gone on with, and does not count. For `guides`, `shows` and `supposes`
+    see `Path`.
     """
     found: list[tuple[T, Path]] = []
     refused: list[Exception] = []
     waiting: deque[tuple[Any, ...]] = deque([()])
-    doubted: list[tuple[Any, ...]] = []  # scripts that change the last answer of a failed path
+    doubted: deque[tuple[Any, ...]] = deque()  # scripts that change the last answer of a failed path
     left = most
-    while (waiting or doubted) and left and len(found) < enough:
-        path, left = Path(doubted.pop() if doubted and (left % 2 or not waiting) else waiting.popleft()), left - 1
+    while (waiting or doubted) and left and len(found) < enough and len(refused) < MOST:
+        doubting = bool(doubted) and (left % 2 == 1 or not waiting)
+        path = Path(doubted.popleft() if doubting else waiting.popleft())
         path.guides, path.shows, path.supposes = guides, shows, supposes
+        further = False
         try:
             with following(path):
                 found.append((function(), path))
@@ -281,9 +284,11 @@ def explored(
             raise
         except refusals as error:
             refused.append(error)
+            further = doubting and len(path.taken) > len(path.script)  # it was that answer, and now it is a later one
             if not found and path.forks:
-                doubted.append(path.forks.pop())
+                (doubted.appendleft if further or not path.script else doubted.append)(path.forks.pop())
         waiting += path.forks
+        left -= not further
     return found, refused
 
 

@@ -93,7 +93,8 @@ def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dil
         reach = (extent - 1) * dilation + 1
         if padding == "SAME":
             out = -(-size // stride)
-            low = xla.larger(0, (out - 1) * stride + reach - size) // 2
+            missing = (out - 1) * stride + reach - size  # which is reach - stride at least
+            low = (missing if reach >= stride else xla.larger(0, missing)) // 2
         else:
             low, high = explicit_paddings[2 * axis : 2 * axis + 2] if padding == "EXPLICIT" else (0, 0)
             room = size + low + high - reach + stride
