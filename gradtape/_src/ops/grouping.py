@@ -1,4 +1,4 @@
-"""Ops that only order others: `group`, `tuple`, `no_op`. Ops with effects run in the order in which they stand anyhow."""
+"""Ops that only order others: `group`, `tuple`, `no_op`. Ops with effects always run in program order."""
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
@@ -45,7 +45,7 @@ def group(*inputs, **kwargs):
 @public
 @known_as("tuple")
 def tuple_(tensors, control_inputs=None, name=None):
-    """Return the list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values.
+    """Return new Tensors with the values of the list `tensors` (Tensors, IndexedSlices or None).
 
     >>> first, second = tf.tuple([tf.constant(1), tf.constant(2)])
     >>> print(first.numpy(), second.numpy())

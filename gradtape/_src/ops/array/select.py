@@ -1,7 +1,7 @@
-"""Choosing by values: `where`, masks, unique values, partitions.
+"""Selection by values: `where`, masks, unique values, partitions.
 
-Results of a mask, and partitions, have shapes that depend on values. So masks and indices are read at once, while the data that
-they choose from stays in the pending program.
+The shapes of masked results and of partitions depend on values. So masks and indices are evaluated at once, while the data that
+they select from stays in the pending program.
 """
 
 from math import prod
@@ -51,9 +51,7 @@ def _select(condition, t, e):
 
 
 @gradient(_select)
-def _(
-    dy, condition, needs_t, needs_e
-):  # values of t and e are not used, so what is not finite on the side not taken does no harm
+def _(dy, condition, needs_t, needs_e):  # t and e are not read, so NaN or infinity on the side not taken does no harm
     dt = where(condition, dy, 0) if needs_t else None
     return None, dt, where(condition, 0, dy) if needs_e else None
 
@@ -72,9 +70,9 @@ def _as_bool(condition):
 
 @public
 def where(condition, x=None, y=None, name=None) -> Tensor:
-    """Return `x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
+    """Return `x` where `condition` is true and `y` elsewhere, all broadcast against each other.
 
-    `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
+    `where(condition)` alone returns the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
     to the side that was taken, zeros to the other.
 
     >>> tf.where([True, False], [1.0, 2.0], 0.0).numpy()
@@ -101,7 +99,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
-    """Return the entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
+    """Return the entries of `tensor` at which `mask` (bool) is true. `mask` covers the axes of `tensor` from `axis` (0) on.
 
     The shape is `tensor.shape[:axis] + [count] + tensor.shape[axis + mask.ndim:]`.
 
@@ -131,14 +129,14 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
 
 
 class Unique(NamedTuple):
-    """The values `y`, each once, and for each element of the input its place `idx` in `y`."""
+    """The distinct values `y`, and for each element of the input its index `idx` into `y`."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
-    """The values `y`, each once, the places `idx` of the input's elements in `y`, and how often each occurs."""
+    """The distinct values `y`, the indices `idx` of the input's elements into `y`, and how often each value occurs."""
 
     y: Tensor
     idx: Tensor
@@ -146,14 +144,16 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """The elements of a list that are left, and their places in it."""
+    """The elements of a list that are left, and their indices."""
 
     out: Tensor
     idx: Tensor
 
 
 def _by_appearance(x):
-    """Return the distinct values of a vector as they first appear, the places of all in them, and counts. NaNs differ."""
+    """Return the distinct values of a vector in order of appearance, the index of each element in them, and counts. NaNs
+    differ.
+    """
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)
@@ -185,7 +185,7 @@ def _distinct_slices(x, *, axis, out_idx):
 
 @op("UniqueWithCountsV2", infer=_distinct_slices, unhosted=AT_ONCE)
 def _unique_along(x, *, axis, out_idx):
-    """Return the distinct slices along an axis as they first appear, the place of each in them, and counts."""
+    """Return the distinct slices along an axis in order of appearance, the index of each slice in them, and counts."""
     slices = np.moveaxis(x, axis, 0)
     flat = np.ascontiguousarray(slices.reshape(len(slices), -1))
     _, ids = np.unique(flat, axis=0, return_inverse=True)
@@ -214,7 +214,7 @@ def _vector(x, what):
 
 
 def _index_type(out_idx):
-    """Return the dtype of places, NumPy's: int32 (None, too) or int64."""
+    """Convert `out_idx` to NumPy's dtype: int32 (None, too) or int64."""
     out_idx = dtypes.int32 if out_idx is None else out_idx
     require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
     return dtypes.as_dtype(out_idx).numpy
