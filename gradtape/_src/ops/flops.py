@@ -101,7 +101,7 @@ def window_sums(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
 
 
 def batch_norm(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
-    """Count mean and variance (4n) in training, the normalization (3n), and 1/√(v + ε)·γ and running averages for each channel."""
+    """Count mean and variance (4n) in training, the normalization (3n), and per channel 1/√(v + ε)·γ and running averages."""
     size, channels = inputs[0].size, inputs[1].size
     if not attrs["is_training"]:
         return 3 * size + 3 * channels

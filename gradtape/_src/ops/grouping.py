@@ -26,9 +26,9 @@ def no_op(name=None):
 
 @public
 def group(*inputs, **kwargs):
-    """Return None, once the ops in `inputs` have run: in the order of the program, as without it.
+    """Return None after the ops in `inputs` have run, in program order.
 
-    In a graph an Operation that runs them.
+    In a graph, return an Operation that runs them.
 
     >>> v = tf.Variable(1.0)
     >>> tf.group(v.assign_add(1.0), v.assign_add(1.0))

@@ -26,7 +26,7 @@ def spoken(name):
 
 
 def only(allowed, rule):
-    """Restrict the aval rule `rule` to inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
+    """Limit the aval rule `rule` to inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
 
     def infer(*inputs, **attributes):
         require(inputs[0], allowed)

@@ -366,7 +366,7 @@ def _(dy, shift, *, axis):
 
 @public
 def roll(input, shift, axis, name=None) -> Tensor:
-    """Shift `input` cyclically by `shift` along `axis` (a number each, or lists); entries that leave at the end return at the front.
+    """Shift `input` cyclically by `shift` along `axis` (numbers, or lists): entries that leave at the end return at the front.
 
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)

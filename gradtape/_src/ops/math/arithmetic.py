@@ -533,7 +533,7 @@ def _(dy, x, y, needs_x, needs_y):
 
 
 def _routed(dy, first, needs_x, needs_y):
-    """Route `dy` to the input that was taken: to the first where `first` is true, else to the second."""
+    """Send `dy` to the input that was taken: to the first where `first` is true, else to the second."""
     return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
 
 

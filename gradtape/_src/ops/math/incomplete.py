@@ -55,7 +55,9 @@ def _polygamma(order, x):
 
 
 def _integral(density, factor, rate):
-    """Integrate a density times a factor over s ≥ 0. Both are functions of s; the density falls about as exp(−rate · s)."""
+    """Return the integral of a density times a factor over s ≥ 0. Both are functions of s; the density falls about as
+    exp(−rate · s).
+    """
     s = jnp.asarray(_POINTS, dtype=jnp.float64) / rate[..., None]
     weight = density(s)
     terms = jnp.where(weight > 0, weight * factor(s), 0.0)

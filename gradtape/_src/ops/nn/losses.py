@@ -27,8 +27,8 @@ from gradtape._src.ops.nn.softmax import _log_softmax, _softmax, class_axis, exp
 from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, plain, require
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is there because it is in
-# TensorFlow. The rules compute it anew: XLA finds the exponentials of the forward pass, so nothing else need be kept.
+# Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is TensorFlow's. The gradient rules
+# compute it anew: XLA reuses the exponentials of the forward pass, so nothing else is saved.
 
 
 def _beside_labels(logits, labels):

@@ -169,7 +169,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 def batch_norm_with_global_normalization(
     input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None
 ):
-    """Return `batch_normalization`, where `gamma` is used only if `scale_after_normalization`.
+    """Apply `batch_normalization`, with `gamma` only if `scale_after_normalization`.
 
     >>> x, ones = tf.constant([[[[1.0], [3.0]]]]), tf.ones([1])
     >>> print(tf.nn.batch_norm_with_global_normalization(x, 2 * ones, ones, ones, 5 * ones, 0.0, False).numpy().ravel())
