@@ -41,7 +41,8 @@ def _closes(close: Callable[[], None]) -> None:
 def _end(close: Callable[[], None], dropped: bool) -> None:
     """Call `close`, which waits for threads.
 
-    After a drop it waits for a limited time, because a user's function may never end. A thread that works for datasets does not wait at all: the garbage collector
+    After a drop it waits for a limited time, because a user's function may never end. A thread that works for datasets does
+    not wait at all: the garbage collector may have run in the very thread that is waited for.
     """
     if not dropped or _local.closes or runtime.forked:
         close()

@@ -135,8 +135,8 @@ def make_csv_dataset(
     """Read CSV files as batches: an OrderedDict of columns by name, and beside it the column `label_name`, if one is given.
 
     `file_pattern` is a pattern, or a list of them (`tf.io.gfile.glob`). Column names are those of the first line, or
-    `column_names`. `column_defaults` are their dtypes, or values for missing fields. By default the dtype of a column is the
-    first of int32, int64, float32, float64 and string that fits its values in the first `num_rows_for_inference` rows. Without
+    `column_names`. `column_defaults` are their dtypes, or values for missing fields. By default the
+    dtype is the first of int32, int64, float32, float64 and string that fits the first `num_rows_for_inference` rows. Without
     `num_epochs` the dataset is infinite, and all batches are full.
 
     >>> with open("table.csv", "w") as file:
@@ -272,7 +272,7 @@ def _fits(text: str, dtype: DType) -> bool:
 
 
 def _interleaved(names: list[str], rows: Callable[[Any], Dataset], turns: Any, shuffle: bool, seed: Any) -> Dataset:
-    """Interleave the elements of files, `turns` of them at a time. If shuffled, the order changes with each pass."""
+    """Return the elements of files interleaved, `turns` of them at a time. If shuffled, the order changes with each pass."""
     files = Dataset.from_tensor_slices(names)
     if shuffle:
         files = files.shuffle(len(names), seed)

@@ -308,7 +308,7 @@ class Dataset(Filing):
 
     @public
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Cache the elements of the first complete pass in memory, or in a directory `filename` + ".cache".
+        """Keep the elements of the first complete pass in memory, or in a directory `filename` + ".cache".
 
         A directory has the format of `save`, and serves later processes, too. Delete it when the elements change.
         """
@@ -430,7 +430,7 @@ class Dataset(Filing):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Interleave the datasets that `map_func` returns: `block_length` elements from each of `cycle_length` datasets in
+        """Return the datasets of `map_func` interleaved: `block_length` elements from each of `cycle_length` datasets in
         turn.
 
         By default `cycle_length` is the number of processors. The order is always TensorFlow's deterministic one.

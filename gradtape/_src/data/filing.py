@@ -109,7 +109,7 @@ class Filing(Grouping):
         shard_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Any:
-        """Cache the elements of the first complete pass in the directory `path` + ".cache"; see `cache`.
+        """Keep the elements of the first complete pass in the directory `path` + ".cache"; see `cache`.
 
         `compression`, `reader_func` and `shard_func` have no effect.
         """

@@ -123,7 +123,7 @@ def leaf(value: Any) -> Any:
 
 
 def taken(value: Any) -> Element:
-    """Convert a user's nest to an element, which makes its tensors escape from the pending trace."""
+    """Convert a user's nest to an element, and note for the explainer that its tensors leave the trace."""
     for item in flatten(value)[0]:
         if isinstance(item, (Tensor, Stored)):
             journal.left("dataset", tensor(item).node, engine.local.trace)
@@ -206,7 +206,7 @@ PAIR: Nest = flatten((0, 0))[1]
 
 
 def with_shapes(structure: ElementStructure, change: Callable[[TensorShape], Any]) -> ElementStructure:
-    """Return the structure with other shapes; unknown ranks remain unknown."""
+    """Return the structure with other shapes; specs without a shape are unchanged."""
     return ElementStructure(
         structure.nest,
         tuple([with_shape(s, TensorShape(change(s.shape))) if isinstance(s, SHAPED) else s for s in structure.specs]),

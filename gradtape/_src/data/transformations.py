@@ -278,7 +278,7 @@ def parallel_interleave(
     buffer_output_elements: Any = None,
     prefetch_input_elements: Any = None,
 ) -> Transformation:
-    """Interleave the elements of `cycle_length` datasets, for `apply`; see `tf.data.Dataset.interleave`.
+    """Take elements of `cycle_length` datasets in turn, for `apply`; see `tf.data.Dataset.interleave`.
 
     >>> twice = tf.data.experimental.parallel_interleave(lambda number: tf.data.Dataset.from_tensors(number).repeat(2), 2)
     >>> [int(number) for number in tf.data.Dataset.range(2).apply(twice)]
