@@ -1,4 +1,4 @@
-"""Reductions over axes, and running ones."""
+"""Reductions over axes, and running reductions."""
 
 import gradtape as tf
 from keras_gradtape.src.ops._numpy.bound import bound
