@@ -37,9 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort of a measurement: repetitions of `seconds` after a warm-up, and the number of processes for single
-    measurements.
-    """
+    """The effort of a measurement: repetitions of `seconds` after a warm-up, and the number of processes for single values."""
 
     repetitions: int
     seconds: float

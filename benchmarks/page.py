@@ -1,6 +1,4 @@
-"""Generate the tables of docs/benchmarks.md, docs/gpu.md and README.md from the stored runs: `python -m benchmarks.page
---write`.
-"""
+"""Generate the tables of docs/benchmarks.md, docs/gpu.md and README.md from stored runs: `python -m benchmarks.page --write`."""
 
 import sys
 from collections.abc import Iterable

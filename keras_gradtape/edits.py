@@ -276,9 +276,7 @@ def of_version(version: tuple[int, ...]) -> dict[str, list[Edit]]:
 
 
 def change(edit: Edit, name: str, subject: Any, keras: Keras) -> None:
-    """Apply a change to `subject`, the syntax tree of the module `name` or the loaded module; RuntimeError if it has no
-    effect.
-    """
+    """Apply a change to `subject`, the syntax tree of the module `name` or the loaded one; RuntimeError if it has no effect."""
     try:
         took = edit.change(subject)
         values = {} if edit.changes_tree else {place: (_owner(subject, place), value) for place, value in took.items()}

@@ -1,6 +1,4 @@
-"""Training of a small transformer on sentences of a new length in each step: the encoder of first_step_transformer.py, 2
-layers.
-"""
+"""Training of a small transformer on sentences of a new length in each step: 2 layers of first_step_transformer.py."""
 
 import numpy as np
 

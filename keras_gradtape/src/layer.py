@@ -26,9 +26,7 @@ class BackendLayer(Watched, KerasTracked):
 
     @property
     def _default_save_signature(self):
-        """Return the signature of a model for `tf.saved_model.save`, as in TensorFlow; None for a layer, and before the first
-        call.
-        """
+        """Return the signature of a model for `tf.saved_model.save`; None for a layer, and before the first call."""
         from keras.src.models.model import Model  # imported here, as it imports this file
 
         if not isinstance(self, Model):

@@ -69,9 +69,7 @@ def _once_a_step(apply):
 
 
 def _key_of(value, kept):
-    """Return the key of a value that an update depends on: numbers by value, variables by identity, Keras's objects by
-    attributes.
-    """
+    """Return the key of an update's argument: numbers by value, variables by identity, Keras's objects by attributes."""
     kind = type(value)
     if value is None or kind in _BY_VALUE:
         return kind, value

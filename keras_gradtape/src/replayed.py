@@ -261,9 +261,7 @@ def _put_together(found, form):
 
 
 def replayed(call):
-    """Wrap `call`, the `__call__` of Keras's layers, so that a recorded call is replayed if it would record the same ops
-    again.
-    """
+    """Wrap `call`, the `__call__` of Keras's layers, to replay a recorded call that would record the same ops again."""
 
     @functools.wraps(call)
     def once(self, *args, **kwargs):

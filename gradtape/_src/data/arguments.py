@@ -65,9 +65,7 @@ def batches(elements: int, size: int, drop: bool) -> int:
 
 
 def weights(value: Any, count: int) -> np.ndarray:
-    """Convert the weights of `count` datasets to floats (else TypeError); ValueError if one is negative, or the count is
-    wrong.
-    """
+    """Convert the weights of `count` datasets to floats (else TypeError); ValueError for a negative one, or a wrong count."""
     if value is None:
         return np.full(count, 1.0)
     array = np.asarray(numbers(value))

@@ -29,7 +29,7 @@ class Optional(CompositeTensor):
     """
 
     def __init__(self, element_spec: Any, value: tuple[Any, ...], holds: Tensor | None = None) -> None:
-        """Store the `value`, if there is one. In a function the tensor `holds` is whether there is one; if not, the value is
+        """Store the `value`, if there is one. In a function the tensor `holds` is whether there is one; else the value is
         zeros.
         """
         self._element_spec, self._value, self._holds = element_spec, value, holds

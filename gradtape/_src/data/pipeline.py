@@ -157,9 +157,7 @@ class Pipeline(Elements, Trackable):
 
     @classmethod
     def unknown(cls, element_spec: Any) -> Self:
-        """Create a placeholder for a dataset with such elements, which each call supplies. Outside of a call it cannot be
-        iterated.
-        """
+        """Create a placeholder for a dataset with such elements, which each call supplies. It cannot be iterated outside."""
 
         def start() -> Stream:
             given = of_calls().get(id(made)) if engine.local.trace.scope is None else None

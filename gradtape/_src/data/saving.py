@@ -79,9 +79,7 @@ def _saved(path: str, elements: Stream, structure: ElementStructure, compression
 
 
 def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
-    """Yield a folder to write to, which replaces `folder` at the end; `folder` itself on file systems that cannot rename
-    folders.
-    """
+    """Yield a folder to write to, which replaces `folder` at the end; `folder` itself on file systems without renaming."""
     system, inside = system_of(folder)
     if system is not LOCAL:
         return contextlib.nullcontext(folder)
@@ -199,9 +197,7 @@ def _read(path: str, kind: str) -> Any:
 
 
 def message_of_specs(spec: Any) -> Any:
-    """Convert a structure of specs to a message, StructuredValue. TypeError for other specs than TensorSpecs, tuples and
-    dicts.
-    """
+    """Convert a structure of specs to a message, StructuredValue. TypeError for anything but TensorSpecs, tuples and dicts."""
     made = message("StructuredValue")()
     match spec:
         case TensorSpec():

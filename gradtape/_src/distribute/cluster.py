@@ -111,9 +111,7 @@ class ClusterResolver:
 
     @public
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Return the address of a task (by default this one) with the prefix `rpc_layer://`, if there is one; "" without a
-        task.
-        """
+        """Return the address of a task (by default this one) with the prefix `rpc_layer://`, if it is set; "" without a task."""
         kind, index = (task_type, task_id) if task_type is not None else (self.task_type, self.task_id)
         if kind is None or index is None:
             return ""

@@ -154,9 +154,7 @@ def _together(what: str, function: Any, *arguments: Any) -> Any:
 
 
 def _once(path: str, write: Callable[[], None]) -> None:
-    """Write a file in process 0, and wait for it in the others. They write files that process 0 does not write, or they cannot
-    see.
-    """
+    """Write a file in process 0, and wait for it in the others. These write a file that they cannot get from process 0."""
     watch, path = _watch, os.path.abspath(path)
     assert watch is not None
     if watch.number:

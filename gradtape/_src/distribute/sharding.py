@@ -91,9 +91,7 @@ def lay_out(variable: Variable, sharding: Sharding) -> Variable:
 
 
 def begun(value: Any, sharding: Sharding | None) -> Any:
-    """Return the initial value of a variable that will have a sharding. A large pending value is computed in parts on the
-    devices.
-    """
+    """Return the initial value of a variable with a sharding. A large pending value is computed in parts on the devices."""
     if sharding is None or sharding.is_fully_replicated or not sharding.is_fully_addressable or engine.tracing():
         return value
     x = tensor(value)

@@ -166,9 +166,7 @@ class GFile:
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """The result of `stat`: a file's size in bytes, its time of change (nanoseconds since 1970), and whether it is a
-    directory.
-    """
+    """The result of `stat`: a file's size in bytes, its time of change (nanoseconds since 1970), whether it is a directory."""
 
     length: int
     mtime_nsec: int

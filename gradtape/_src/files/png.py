@@ -123,9 +123,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _filtered(rows: np.ndarray, apart: int) -> bytes:
-    """Filter rows of bytes by the difference to the pixel on the left (`apart` bytes), above, or none: the one with the
-    smallest.
-    """
+    """Filter rows of bytes by the difference to the pixel on the left (`apart` bytes), above, or none, whichever is smallest."""
     left, above = np.zeros_like(rows), np.zeros_like(rows)
     left[:, apart:], above[1:] = rows[:, :-apart], rows[:-1]
     choices = np.stack([rows, rows - left, rows - above])

@@ -445,9 +445,7 @@ class LinearOperator(Module, CompositeTensor):
 
     @public
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
-        """Return the operator L of lower triangular matrices with A = L L*; ValueError unless A is known to be positive
-        definite.
-        """
+        """Return the operator L of lower triangular matrices with A = L L*; ValueError unless A is promised to be definite."""
         if not self._can_use_cholesky():
             raise ValueError("Cannot take the Cholesky decomposition: Not a positive definite self adjoint matrix.")
         return self._linop_cholesky()

@@ -120,7 +120,6 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return self._base_operator.to_dense() + update
 
     def _capacitance(self) -> Any:
-        """Return D⁻¹ + V* L⁻¹ U."""
         inner = matmul(self._v, self._base_operator.solve(self._u), adjoint_a=True)
         return self.diag_operator.inverse().add_to_tensor(inner)
 

@@ -27,9 +27,7 @@ def of_input(number: float, at: int = 0) -> Formula:
 
 
 def of_updates(how: Any) -> float | Formula:
-    """Count one for each element of the third input, which is combined into the first; `how` "scatter" only stores, and is
-    free.
-    """
+    """Count one for each element of the third input, which is combined into the first; `how` "scatter" is free."""
     return 0 if how == "scatter" else of_input(1, at=2)
 
 

@@ -159,7 +159,6 @@ def _strings(data: bytes, entry: Placed) -> np.ndarray:
 
 
 def _short(key: str, placed: dict[str, Placed]) -> str:
-    """Return gradtape's key of a variable, without TensorFlow's suffix."""
     short = key.removesuffix(VALUE)
     return key if short in placed else short
 

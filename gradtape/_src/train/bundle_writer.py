@@ -23,9 +23,7 @@ WRITER = "gradtape"  # in a header field that TensorFlow does not have, and igno
 
 
 def is_wanted() -> bool:
-    """Return whether checkpoints are in TensorFlow's format: if gradtape replaces it, and the packages for files are
-    installed.
-    """
+    """Return whether checkpoints are in TensorFlow's format: if gradtape replaces it, and the needed packages exist."""
     return hooks.door.is_open and all(importlib.util.find_spec(name) is not None for name in ("google_crc32c", "google.protobuf"))
 
 

@@ -146,9 +146,7 @@ def _symbolic(way: Way, avals: Sequence[Aval]) -> dict[Atom, Any]:
 
 
 def _constraint(relation: str, d: Dim, answer: bool, dims: Mapping[Atom, Any]) -> str:
-    """Return JAX's text of the condition that `d` is 0, or is negative, or is not. A nonzero value has its sign at large
-    extents.
-    """
+    """Return in JAX's syntax that `d` is, or is not, 0 or negative. A nonzero value has its sign at large extents."""
     if relation == "==" and answer:
         for x, y in [atom.quotient for monomial, _ in d.terms for atom in monomial if atom.quotient]:
             if d in (rest := x - x // y * y, -rest):

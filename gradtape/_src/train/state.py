@@ -36,9 +36,7 @@ def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None =
 
 
 def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | None]:
-    """Read the file of `update_state`, without checkpoints that no longer exist; empty if it is missing. DataLossError if
-    damaged.
-    """
+    """Read the file of `update_state`, without lost checkpoints; empty if it is missing. DataLossError if it is damaged."""
     path = os.path.join(folder, filename)
     try:
         text = Path(path).read_text("utf-8")

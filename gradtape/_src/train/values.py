@@ -29,9 +29,7 @@ def _session_of(variable: Variable, session: Any) -> Any:
 
 
 def held(variable: Variable, session: Any = None, initial: Any = None) -> np.ndarray:
-    """Return the value of a variable as an array. If it has none yet, return `initial`, or raise FailedPreconditionError
-    without it.
-    """
+    """Return the value of a variable as an array, or `initial` if it has none (without it FailedPreconditionError)."""
     found = _session_of(variable, session)
     if found is None:
         return variable.__array__()

@@ -97,9 +97,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
-        """Create rows from the row number of each value. `value_rowids` must not decrease; `nrows` is the last one + 1 by
-        default.
-        """
+        """Create rows from the row number of each value, which must not decrease; `nrows` is the last one + 1 by default."""
         nrows = None if nrows is None else static(nrows, "nrows")
         return _made(values, from_rowids(value_rowids, nrows), "from_value_rowids")
 

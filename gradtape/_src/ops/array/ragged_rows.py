@@ -94,9 +94,7 @@ def nested_lists(values, ragged_rank, dtype):
 
 
 def depths(values):
-    """Return `(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError unless all scalars are equally
-    deep.
-    """
+    """Return `(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError if the scalars' depths differ."""
     if not isinstance(values, (list, tuple)):
         return 0, 0
     found = [depths(value) for value in values]

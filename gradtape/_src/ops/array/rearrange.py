@@ -110,7 +110,6 @@ def _padded(x, paddings):
 
 
 def _inside_of(input, constant_values, *, paddings):
-    """Pad an array of strings, on the host."""
     shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
     result = np.full(shape, constant_values, object)
     result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
@@ -123,7 +122,6 @@ def _pad(input, *, paddings):
 
 
 def _inside(dy, input, paddings):
-    """Cut the padding off a cotangent."""
     return slice_(dy, [before for before, _ in paddings], input.node.aval.shape)
 
 

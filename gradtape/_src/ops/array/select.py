@@ -151,9 +151,7 @@ class ListDiff(NamedTuple):
 
 
 def _by_appearance(x):
-    """Return the distinct values of a vector in order of appearance, the index of each element in them, and counts. NaNs
-    differ.
-    """
+    """Return the distinct values of a vector in order of appearance, the index of each element in these, and counts."""
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)

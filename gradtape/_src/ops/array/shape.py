@@ -491,9 +491,7 @@ def changing(x):
 
 
 def filled(shape, value, dtype):
-    """Return a Tensor of `shape`, each element the Python number `value` (0: empty strings). It is a broadcast, so nothing is
-    stored.
-    """
+    """Return a broadcast of the Python number `value` (0: empty strings) to `shape`, which stores a single element."""
     if dtype is dtypes.string:
         if value:
             raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string: tf.fill takes a string.")

@@ -42,9 +42,7 @@ def _range(lower, upper):
 
 
 def _flip(image, axis, draw):
-    """Reverse each image separately along `axis`, or not. As in TensorFlow, a batch is reversed for numbers above 1/2, an
-    image below.
-    """
+    """Reverse each image along `axis` or not: in a batch for numbers above 1/2, a single one below, as in TensorFlow."""
     image = of_rank_3_or_4(at_least_3d(image))
     if image.ndim == 3:
         turned = less(draw([]), 0.5)

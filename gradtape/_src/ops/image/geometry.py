@@ -46,9 +46,7 @@ def unbatched(result, image):
 
 
 def known(value):
-    """Return a number, or a Tensor's value as one; None if its value takes a long program, or is only known when a function is
-    called.
-    """
+    """Return a number, or a Tensor's value as one; None if the value takes a long program, or is unknown while tracing."""
     if not is_tensor(value):
         return value
     node = tensor(value).node

@@ -122,7 +122,6 @@ def psnr(a, b, max_val, name=None) -> Tensor:
 
 
 def _gaussian(size, sigma):
-    """Return a normalized Gaussian window, [size]."""
     distance = np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)
     window = np.exp(distance * distance * np.float32(-0.5 / sigma**2))  # host-side: a constant
     return window / window.sum()

@@ -75,7 +75,6 @@ def _resized(images, size, method, *grid):
 
 
 def _unresized(grads, size, method, *grid):
-    """Return the transpose of `_resized`, from images of `size`."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / grads.shape[axis]):
         grads = _along(grads, axis=axis, line=transposed(method, size[axis - 1], grads.shape[axis], Grid(*grid)))
     return grads

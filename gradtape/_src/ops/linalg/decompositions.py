@@ -188,7 +188,6 @@ def _(ds, du=None, dv=None, *, input, full_matrices, op):
 
 
 def _times_diagonal(s, v):
-    """Return `diag(s) vᴴ`."""
     return reshape(s, (*extents_of(s), 1)) * adjoint(v)
 
 

@@ -81,9 +81,7 @@ def _system_not_invertible(matrix, adjoint):
 
 
 def hermitian(x):
-    """Return `(x + xᴴ) / 2`, with the lower triangle of `x` halved on the diagonal: the cotangent of a matrix read from one
-    triangle.
-    """
+    """Return `(x + xᴴ) / 2`, with the lower triangle of `x` halved on the diagonal: the cotangent of a triangle's matrix."""
     lower = set_diag(band_part(x, -1, 0), diag_part(x) / 2.0)
     return lower + adjoint(lower)
 

@@ -67,7 +67,6 @@ def _constants(numbers):
 
 
 def _polynomial(coefficients, x):
-    """Return Σ cₖ xᵏ."""
     return jnp.polyval(_constants(coefficients[::-1]), x)
 
 
@@ -104,7 +103,6 @@ def _oscillating(x, order):
 
 
 def _i(x):
-    """Return I₀ and I₁."""
     grown = jnp.exp(jnp.abs(x))
     return lax.bessel_i0e(x) * grown, lax.bessel_i1e(x) * grown
 

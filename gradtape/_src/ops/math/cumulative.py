@@ -66,9 +66,7 @@ def _recurrence_rule(a, b, axis, reverse):
 
 @op("LinearRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a y", traits="own")
 def linear_recurrence(a, b, *, axis, reverse):
-    """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0, or from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and
-    dtype.
-    """
+    """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis` from 0, or from the end (`hₜ₊₁`) if `reverse`. Shapes and dtypes are equal."""
 
     def after(first, second):
         return first[0] * second[0], first[1] * second[0] + second[1]

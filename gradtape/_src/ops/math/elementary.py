@@ -141,9 +141,7 @@ def _(dz, x, y, z, needs_x, needs_y, *, exponent):
 
 
 def _power_rule(x, exponent, dy):
-    """Return dy · conj(e·xᵉ⁻¹), with the derivative 0 of x⁰ at 0. It is a power of x, so that higher orders are 0 and not
-    None.
-    """
+    """Return dy · conj(e·xᵉ⁻¹), with the derivative 0 of x⁰ at 0. It is a power of x, so higher orders are 0 and not None."""
     return under_broadcast(lambda dy: dy * exponent, dy) * conj(pow(x, exponent - 1 if exponent else 0))
 
 

@@ -55,9 +55,7 @@ def _polygamma(order, x):
 
 
 def _integral(density, factor, rate):
-    """Return the integral of a density times a factor over s ≥ 0. Both are functions of s; the density falls about as
-    exp(−rate · s).
-    """
+    """Return the integral over s ≥ 0 of a density, which falls about as exp(−rate · s), times a factor; both are functions."""
     s = jnp.asarray(_POINTS, dtype=jnp.float64) / rate[..., None]
     weight = density(s)
     terms = jnp.where(weight > 0, weight * factor(s), 0.0)
@@ -112,7 +110,6 @@ def _derivative_to_a(a, x, found):
 
 @op("IgammaGradA", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x")
 def _igamma_grad_a(a, x):
-    """Return the derivative of `igamma` with respect to `a`."""
     a, x = jnp.broadcast_arrays(a, x)
     return _derivative_to_a(a, x, lax.igamma_grad_a(a, x))
 

@@ -82,9 +82,7 @@ def restored(x, shape, axis):
 
 
 def spread(dy, shape, axis):
-    """Return the cotangent of a sum over `axis` of a tensor of `shape`: `dy` repeated along these axes, as a structural
-    broadcast.
-    """
+    """Return the cotangent of a sum over `axis` of a tensor of `shape`: a structural broadcast of `dy` along these axes."""
     if 0 < dy.node.aval.ndim < len(shape):
         dy = restored(dy, shape, axis)
     have = dy.node.aval.shape

@@ -174,7 +174,6 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 def _times(f, g):
-    """Multiply two truncated power series."""
     return [sum([f[i] * g[n - i] for i in range(n + 1)]) for n in range(len(f))]
 
 

@@ -32,9 +32,7 @@ def product_of_patches(x, kernel, *, ways, data_format):
 
 
 def products_of_cells(kernel, dy, *, shape, ways, data_format):
-    """Compute a transposed convolution: for each cell of the window [places, outputs] × [outputs, channels], added at its
-    place.
-    """
+    """Compute a transposed convolution: the sum of [places, outputs] × [outputs, channels] over the cells of the window."""
     (last, back), rank = channels_last(data_format), len(ways)
     dtype = np.dtype(np.float32) if dy.dtype.itemsize == 2 else dy.dtype  # convolutions add up 16-bit floats in float32, too
     dy, each = jnp.transpose(dy, last).astype(dtype), kernel.reshape(-1, kernel.shape[-1]).astype(dtype)

@@ -36,9 +36,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 
 class Candidates(NamedTuple):
-    """The result of a sampler: classes int64 [num_sampled], expected counts float32, shaped as the true classes and
-    [num_sampled].
-    """
+    """The result of a sampler: classes int64 [num_sampled], and expected counts float32 of the true and the sampled classes."""
 
     sampled_candidates: Tensor
     true_expected_count: Tensor

@@ -74,9 +74,7 @@ def _is_final(label_length, states):
 
 
 def _frames_needed(labels, label_length, merge):
-    """Return the number of frames that each row's labels need: one each, and one more between equal neighbours if they
-    `merge`.
-    """
+    """Return the number of frames for each row's labels: one each, and one more between equal neighbours if they `merge`."""
     count = label_length.astype(np.int32)
     repeated = (labels[:, 1:] == labels[:, :-1]) & (np.arange(1, labels.shape[1], dtype=np.int32) < count[:, None])
     return count + repeated.sum(axis=1, dtype=np.int32) if merge else count
@@ -279,7 +277,6 @@ def _occupied(joint):
 
 
 def _by_class(values, states, like):
-    """Sum values of states [frames, batch, states] by class."""
     frame, row = [lax.broadcasted_iota(jnp.int32, values.shape, axis) for axis in (0, 1)]
     return at(jnp.zeros_like(like))[frame, row, states[None]].add(values)
 

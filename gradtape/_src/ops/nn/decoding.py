@@ -170,9 +170,7 @@ def _search_avals(inputs, sequence_length, beam_width, top_paths, blank):
 
 @op("CTCBeamSearchDecoder", unhosted="it loops", infer=_search_avals, mixed=True, instead=DECODED, traits="holds_for_all")
 def beam_search(inputs, sequence_length, *, beam_width, top_paths, blank):
-    """Search the paths of logits [batch, frames, classes]: int32 [top_paths, batch, frames], padded with -1, log P [batch,
-    top_paths].
-    """
+    """Search the paths of logits [batch, frames, classes]: int32 [top_paths, batch, frames], and log P [batch, top_paths]."""
     paths, scores = jax.vmap(lambda x, n: _search(x, n, beam_width, top_paths, blank))(inputs, sequence_length)
     return jnp.swapaxes(paths, 0, 1), scores
 

@@ -1,6 +1,4 @@
-"""Depthwise convolutions: each channel has its own filters, so the result is a sum of few products instead of a matrix
-product.
-"""
+"""Depthwise convolutions: each channel has its own filters, so the result is a sum of few element-wise products."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public

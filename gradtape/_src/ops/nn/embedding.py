@@ -21,9 +21,7 @@ class PartitionedParameters:
         self.tables, self.strategy = tables, strategy
 
     def places(self, ids):
-        """Return the part of each of `ids` (NumPy's), and its row there. With "div" the first parts have one row more than
-        others.
-        """
+        """Return the part of each of `ids` (NumPy's), and its row there. With "div" the first parts may have one row more."""
         count = len(self.tables)
         if self.strategy == "mod":
             return ids % count, ids // count

@@ -52,9 +52,7 @@ def _source_before_reshape(dy, axes):
 
 
 def _meetings(ways, dtype):
-    """Yield for each axis a matrix [cells of the window, cells of the axis]: 1 where the cell of the window covers that of the
-    axis.
-    """
+    """Yield for each axis a matrix [cells of the window, cells of the axis]: 1 where the former ever covers the latter."""
     for way in ways:
         meets = np.zeros((way.extent, way.size), dtype)
         for i in range(way.extent):
@@ -99,9 +97,7 @@ def _(dy, sums, *, input_sizes, **geometry):
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
-    """Return the gradient to a filter [*window, channels / groups, outputs] for a `dy` [N, outputs] that is constant over
-    space.
-    """
+    """Return the gradient to a filter [*window, channels / groups, outputs] for a `dy` [N, outputs] constant over space."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
     batch, channels = extents_of(sums)[0], extents_of(sums)[-1]

@@ -43,9 +43,7 @@ class Sweep(NamedTuple):
 
     @property
     def padding(self):
-        """(cells before, cells after) by which the axis must be padded so that the windows exactly cover it; after can be
-        negative.
-        """
+        """(cells before, cells after) of padding with which the windows exactly cover the axis; after can be negative."""
         return self.low, self.span + self.reach - 1 - self.low - self.size
 
     def meets(self, cell, stop):
@@ -218,7 +216,7 @@ def unviewed(piece, arrays, ways, shape):
 
 
 def _interleaved(parts, axis):
-    """Interleave the elements of all parts along `axis`."""
+    """Return the elements of all parts in turn along `axis`."""
     if len(parts) == 1:
         return parts[0]
     shape = parts[0].shape

@@ -32,7 +32,6 @@ def _alike(values):
 
 
 def _appended(values):
-    """Concatenate the rows of tensors or RaggedTensors."""
     if not isinstance(values[0], RaggedTensor):
         return joining.concat(values, 0)
     splits = splits_of(np.concatenate([np.diff(x._splits) for x in values]), values[0]._splits.dtype)

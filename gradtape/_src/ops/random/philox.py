@@ -86,9 +86,7 @@ def words_on_host(state, begin, count):
 
 
 def in_loop(state, carry):
-    """Keep a state and a loop's carry in the loop's body. XLA would compute the keys of the rounds before it, in a kernel
-    each.
-    """
+    """Keep a state and a loop's carry in the loop's body. XLA would compute the rounds' keys before it, in a kernel each."""
     return lax.optimization_barrier((state, carry))
 
 

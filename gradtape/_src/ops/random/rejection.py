@@ -30,9 +30,7 @@ def _uniforms(state, index):
 
 
 def _until(has_work, step, state, begin, *carry):
-    """Repeat `step(u, v, *carry)` with the uniform numbers of one block after the other, until no element has work; return the
-    carry.
-    """
+    """Repeat `step(u, v, *carry)` with the uniform numbers of one block after the other, until no element has work."""
 
     def trip(carry):
         here, (number, *rest) = in_loop(state, carry)

@@ -241,9 +241,7 @@ def required(seed):
 
 
 def draw(kind, seed, blocks):
-    """Return the state, a Tensor, for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or
-    None).
-    """
+    """Return the state, a Tensor, for one run of an op of type `kind` that uses up to `blocks`, with the op seed `seed`."""
     required(seed)
     draws, trips = _around()
     if _local.asked is not None and not trips:
@@ -354,9 +352,7 @@ def pair_of(seed):
 
 
 def begun():
-    """Return the source of a pass over a dataset: each pass gives the same numbers to seeded ops, or to all ops under a global
-    seed.
-    """
+    """Return the source of a pass over a dataset, which repeats the numbers of seeded ops, or of all under a global seed."""
     return Global(_global.seed, numbered=True)
 
 

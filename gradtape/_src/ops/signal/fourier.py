@@ -70,7 +70,6 @@ _BACKWARD = {rank: _complex_transform("IFFT", jnp.fft.ifftn, rank) for rank in S
 
 
 def _size(x, rank):
-    """Return the number of elements of one transform."""
     return math.prod(x.node.aval.shape[-rank:])
 
 
@@ -201,9 +200,7 @@ _REAL_BACKWARD = {rank: _real_transform("IRFFT", _complex_to_real, _signal_aval,
 
 
 def _twice_inside(spectrum, factor, fft_length):
-    """Multiply `spectrum` by `factor`, except the bins of the last axis without a mirror image: the first, and the last of an
-    even length.
-    """
+    """Multiply by `factor` the bins of the last axis with a mirror image: all but the first, and the last of an even length."""
     bins = jnp.arange(spectrum.shape[-1], dtype=jnp.int32)
     alone = (bins == 0) | (2 * bins == fft_length[-1])
     return jnp.where(alone, spectrum, spectrum * factor)

@@ -32,7 +32,6 @@ def step_of(frame_step):
 
 
 def _count(samples, frame_length, frame_step):
-    """Return the number of frames in `samples` samples."""
     return max(0, 1 + (samples - frame_length) // frame_step)
 
 
@@ -43,9 +42,7 @@ def _framed(signal, frames, frame_length, frame_step):
 
 @op("Frame", infer=_framed, flops=0, traits="own")
 def _frame(signal, *, frames, frame_length, frame_step):
-    """Cut the last axis into its first `frames` frames, [..., samples] to [..., frames, frame_length]; None: all complete
-    ones.
-    """
+    """Cut the last axis into its first `frames` frames (None: all): [..., samples] to [..., frames, frame_length]."""
     frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
     first = jnp.arange(frames, dtype=jnp.int32)[:, None] * frame_step
     within = jnp.arange(frame_length, dtype=jnp.int32)

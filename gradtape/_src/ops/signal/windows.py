@@ -32,7 +32,6 @@ def _places(length):
 
 @op("RaisedCosineWindow", infer=_vector, cheap=True, traits="own")
 def _raised_cosine(*, length, dtype, mean, amplitude, period):
-    """Return mean − amplitude · cos(2πn / period)."""
     return (mean - amplitude * jnp.cos(2 * math.pi / period * _places(length))).astype(dtype)
 
 

@@ -71,9 +71,7 @@ class Tracer:
         return self._fresh.setdefault(id(function), (function, function.untraced()))[1]
 
     def _saveable(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
-        """Return the traces of a signature; none if an argument is an object, which a call of a loaded function could not
-        pass.
-        """
+        """Return the traces of a signature; none if an argument is an object, which no call of a loaded function could pass."""
         try:
             nest_data(concrete._arguments.fill(concrete._input_specs()), lambda x: isinstance(x, TensorSpec) or plain(x))
         except Unsaveable as error:
@@ -82,9 +80,7 @@ class Tracer:
         return self._of_ranks(concrete, function)
 
     def _of_ranks(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
-        """Return the traces of a signature: one, or with open ranks one for each rank of its calls, or that the function
-        supports.
-        """
+        """Return the traces of a signature: one, or with open ranks one for each rank that was called or is supported."""
         if all(spec.shape.rank is not None for spec in concrete._input_specs()):
             return [self.trace(concrete)]
         found: list[dict[str, Any]] = []
@@ -185,7 +181,6 @@ class Tracer:
 
 
 def _symbols(concrete: ConcreteFunction) -> list[Atom]:
-    """Return the symbols of a function's parameters in order."""
     return [d.symbol for node in concrete._arguments.nodes for d in node.aval.shape if type(d) is Dim]
 
 

@@ -42,9 +42,7 @@ class LoadedObject(Tracked):
 
 
 class LoadedState(Stateful):
-    """The saved state of a table, an iterator or the like. The object itself is not restored; a save writes the state
-    unchanged.
-    """
+    """The saved state of a table, an iterator or the like, without the object. A save writes the state unchanged."""
 
     def __init__(self, saved_as: str, state: State) -> None:
         self.saved_as, self._state = saved_as, state

@@ -45,9 +45,7 @@ class Programs:
         return self._made[number, point]
 
     def _needed(self, number: Any) -> list[int]:
-        """Return the numbers of the Programs in a Program, inner ones first. Inner numbers are smaller, so there are no
-        cycles.
-        """
+        """Return the numbers of the Programs in a Program, inner ones first. Inner numbers are smaller, which excludes cycles."""
         if type(number) is not int or not 0 <= number < len(self._entries):
             raise ValueError(f"there is no program {number!r}")
         found, stack = {number}, [number]

@@ -98,9 +98,7 @@ _KERNELS = {
 
 
 def _weights(size, count, scale, translation, kernel, antialias):
-    """Return the weights, [size, count], of each pixel in each result pixel. Each column sums to 1, or is 0 outside of the
-    image.
-    """
+    """Return the weights, [size, count], of each pixel in each result pixel. Columns sum to 1, or to 0 outside of the image."""
     place = (tf.range(count, dtype=scale.dtype) + 0.5 - translation) / scale - 0.5
     distance = tf.abs(place - tf.expand_dims(tf.range(size, dtype=scale.dtype), 1))
     if antialias:
