@@ -23,8 +23,7 @@ MODEL = {"jax_jit": 1.0, "torch_eager": 0.95, "torch_compile": 1.1}
 TARGETS = {"a": {"torch_eager": 0.6}, "rn": MODEL, "gpt": MODEL}
 MEMORY = {"rn": {"jax_jit": 1.0}, "gpt": {"jax_jit": 1.0}}
 BEST = 1.2
-# It compiles on the CPU alone, and for long, so on a card it starts during the row before. The others measure kernels on the
-# card.
+# It compiles for long on the CPU alone, so on a card it starts during the row before. The others measure kernels there.
 AHEAD = "torch_compile"
 
 

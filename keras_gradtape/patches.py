@@ -62,7 +62,7 @@ def back_up_together(module) -> dict[str, Any]:
         if hooks.clients.together is None:
             end(self, logs)
         else:
-            # the old backup is removed only after all processes have seen the new one
+            # The old backup is removed only after all processes have seen the new one.
             hooks.clients.together("the end of a backup", lambda: None)
             hooks.clients.once(os.path.join(self.backup_dir, "latest"), lambda: end(self, logs))
 

@@ -93,7 +93,7 @@ class _Seen:
         self.variables = [v._value for v in self._variables]
         self._check_masks()
         self._views = [part.values() if isinstance(part, dict) else part for part in self._parts]
-        # keeps the objects alive, so that no new object gets the same id
+        # This keeps the objects alive, so that no new object gets the same id.
         self._kept = [*itertools.chain.from_iterable(self._views)]
         self._ids, self._methods = self._now(), [[*vars(kind).values()] for kind in self._classes]
         del self._known, self._layers

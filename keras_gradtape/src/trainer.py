@@ -27,7 +27,7 @@ from keras_gradtape.src.distribution_lib import distribute_batch, name_unmatched
 from keras_gradtape.src.least_squares import LeastSquares
 from keras_gradtape.src.ops.core import COMPOSITE
 
-# its name in Keras 3.16 and later, or before
+# The name in Keras 3.16 and later, or the earlier one.
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer
 # Keras's scopes that may be open when a replica calls `merge_call`
 declare_foreign(
@@ -90,7 +90,7 @@ class Trainer(BaseTrainer):
         try:
             loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
         except (ValueError, tf.errors.InvalidArgumentError) as error:
-            # the error is not about shapes of the compiled loss
+            # The error came before the shapes of the loss were known.
             if self._compile_loss is not None and not self._compile_loss.built:
                 raise
             labels, predictions = [tree.map_structure(lambda part: getattr(part, "shape", None), given) for given in (y, y_pred)]
@@ -134,7 +134,7 @@ class Trainer(BaseTrainer):
     def _make_function(self, step):
         streams: list[Any] = []
 
-        def going_on(data):  # as on TensorFlow, where one trace serves batches of any size
+        def going_on(data):  # one trace serves batches of any size, as on TensorFlow
             seeds.go_on(streams)
             return step(data)
 
@@ -173,7 +173,7 @@ class Trainer(BaseTrainer):
 
     def _build_for(self, batches=None, data_batch=None):
         """Create the model's variables before its step is traced, on symbols if possible."""
-        initialize_all_variables()  # those that an interrupt left
+        initialize_all_variables()  # an interrupt may have left some uninitialized
         if self.run_eagerly:
             return
         if batches is not None:

@@ -97,7 +97,7 @@ def missing(module: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         place = ON_KERAS.get(f"{module}.{name}")
         if place is not None:
-            # which makes gradtape the backend, before other modules of Keras are imported
+            # This makes gradtape the backend, before other modules of Keras are imported.
             importlib.import_module("gradtape.keras")
             return pkgutil.resolve_name(place)
         if f"{module}.{name}" in ON_DEMAND:

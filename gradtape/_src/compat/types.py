@@ -20,8 +20,7 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor
 # Values convertible to a tensor, for annotations and isinstance.
 TensorLike = Tensor | Stored | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic
 
-# The results of `tf.function` and of its `get_concrete_function`. The other names are TensorFlow's abstract base classes of
-# these.
+# The results of `tf.function` and of its `get_concrete_function`. TensorFlow has abstract base classes of these names.
 GenericFunction = PolymorphicFunction = Function
 Callable = Function | ConcreteFunction
 AtomicFunction = ConcreteFunction

@@ -29,8 +29,8 @@ from gradtape._src.ops.random import seeds
 
 ALONE = 32  # number of calls for elements of one kind from which a trace pays
 ROWS = 64  # number of elements that are computed at once
-LEAST = 8  # unless there are fewer than this
-BYTES = 1 << 20  # or the values before and after take more bytes
+LEAST = 8  # number of elements below which they are computed one by one
+BYTES = 1 << 20  # limit of the bytes of a batch's values before and after
 KINDS = 8  # maximum number of kinds of elements per function
 Wish = tuple[Any, ...]  # a draw of random numbers: drawing op, seed, number of blocks
 

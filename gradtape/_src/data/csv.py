@@ -30,7 +30,7 @@ from gradtape._src.files.parsing import parse_example
 from gradtape._src.files.records import text_lines
 from gradtape._src.files.systems import open_bytes
 
-# in this order: a column gets the first that fits all of its values
+# A column gets the first dtype that fits all of its values.
 INFERRED = dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string
 
 

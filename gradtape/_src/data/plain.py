@@ -67,7 +67,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
-        # whether code changes items, and whether there are changeable items outside of a call
+        # Whether code changes items, and whether there are changeable items outside of a call.
         self.changes = self.changeable = False
 
     def key(self, value: Any) -> Any:

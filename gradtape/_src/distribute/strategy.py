@@ -141,7 +141,7 @@ class Strategy:
         if self._extended._count > 1 and isinstance(fn, Function):
             return self._in_function(fn)(tuple(args), kwargs or {})
         if engine.local.trace.scope is not None:
-            # imported here, as it loads the source transformation, for functions and graphs only
+            # This import loads the source transformation, which only functions and graphs need.
             from gradtape._src.control.autograph import converted
 
             fn = converted(fn)
@@ -151,7 +151,7 @@ class Strategy:
         if self._extended._count == 1:
             return self._run_whole(fn, unwrapped(args), unwrapped(kwargs))
         with self.scope():
-            # imported here, as it loads greenlet, for several replicas only
+            # This import loads greenlet, which only several replicas need.
             from gradtape._src.distribute.replicas import in_each
 
             return joined(in_each(self, lambda number: fn(*unwrapped(args, number), **unwrapped(kwargs, number))))
@@ -377,7 +377,7 @@ class StrategyExtended:
         if not others or not isinstance(var, ReplicatedVariable):
             result = fn(var, *unwrapped(args), **unwrapped(kwargs))
             return result if group else (result,) * self._count
-        var.copied()  # as each replica assigns another value
+        var.copied()  # each replica assigns another value
         results = [
             fn(held, *unwrapped(args, number), **unwrapped(kwargs, number)) for number, held in enumerate((var, *var._copies))
         ]

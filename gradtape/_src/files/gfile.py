@@ -154,7 +154,7 @@ class GFile:
                 file.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_file", None) is not None:  # as in TensorFlow, users need not close a file
+        if getattr(self, "_file", None) is not None:  # users need not close a file
             self.close()
 
     def __enter__(self) -> GFile:

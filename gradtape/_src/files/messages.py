@@ -10,8 +10,7 @@ from typing import Any
 
 from gradtape._src.files.packages import package
 
-# `message: field number type [repeated|packed]…`. Other types than scalars are messages; `map` is a map from names, `|` a
-# oneof.
+# `message: field number type [repeated|packed]…`. Types that are no scalars are messages; `map` maps names, `|` is a oneof.
 EXAMPLE = """
 BytesList: value 1 bytes repeated
 FloatList: value 1 float packed

@@ -15,8 +15,7 @@ def package(module: str) -> Any:
     """Return a module of TensorBoard's package; ImportError with instructions if it is not installed."""
     loaded = sys.modules.get("tensorflow")
     if loaded is None or getattr(loaded, "Tensor", None) is Tensor:
-        # This module tells TensorBoard's package to work without TensorFlow. Otherwise it would import it, or take gradtape for
-        # it (`gradtape run`).
+        # This module makes TensorBoard's package work without TensorFlow. Else it would import it, or use gradtape instead.
         sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
     try:
         return import_module(f"tensorboard.{module}")

@@ -18,7 +18,7 @@ MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 TRAILER = 1 + CHECKSUM.size  # of a block: kind of compression, and checksum
 PLAIN, SNAPPY = 0, 1
 BLOCK = 4096  # a written block ends after this number of bytes
-# limit on the size of all keys, in multiples of the block: shared prefixes could make a small file expand endlessly
+# The limit on the size of all keys, in multiples of the block. Shared prefixes could make a small file expand endlessly.
 MOST_KEYS = 64
 
 

@@ -158,7 +158,7 @@ class Restore:
         self.done: set[int] = set()  # variables that have their values, and do not get them again
         self.kept: list[Variable | Stateful] = []
         self.slots: list[Slot] = []  # of optimizers whose variables are not found yet
-        # graph variables, and the values that `initialize_or_restore` assigns in a session
+        # The graph variables, with the values that `initialize_or_restore` assigns in a session.
         self.later: list[tuple[Variable, Any]] = []
 
     def run(self, value: Any, number: int, hung: Hung | None = None) -> None:

@@ -239,7 +239,7 @@ OWN: dict[str, dict[str, Any]] = {
     "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
-    # the global seed is all of the context's state here
+    # The global seed is all of the context's state.
     "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},
     "python.client.device_lib": {"list_local_devices": list_local_devices},
     "python.data.ops.iterator_ops": {"OwnedIterator": OwnedIterator},

@@ -42,7 +42,7 @@ from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
 def _like(input, value, dtype):
     x = tensor(input)
     made = filled(x.node.aval.shape, value, x.dtype if dtype is None else dtypes.as_dtype(dtype))
-    # in a graph a scalar may stand for a tensor of unknown rank
+    # In a graph a scalar may represent a tensor of unknown rank.
     return where(equal(x, x), made, made) if not x.ndim and changing(x) else made
 
 
@@ -219,7 +219,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     if count > np.iinfo("int64").max:
         raise invalid_for("Range", f"Requires ((limit - start) / delta) <= {np.iinfo('int64').max}: ({last} - {first}) / {step}")
     memory.check_array(count, numpy_dtype)
-    # constants of a function have values, those of a graph do not
+    # Constants of a function have values, those of a graph do not.
     in_function = engine.local.trace.scope is not None and engine.current_graph() is None
     if computed and not in_function:
         return ran(_range, *bounds, attrs=(numpy_dtype,))

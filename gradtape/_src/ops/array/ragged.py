@@ -434,7 +434,7 @@ def _uniform_lengths(ragged):
 def _assembled(how, parts):
     values, *nested = parts
     dtype, *uniform = how
-    if isinstance(values, TensorSpec):  # as when the signature of a function is displayed
+    if isinstance(values, TensorSpec):  # the signature of a function is displayed
         rows = extents_of(nested[0])[0]
         extents = [None if rows is None else rows - 1, *uniform, *extents_of(values)[1:]]
         return RaggedTensorSpec(extents, values.dtype, len(nested), dtype)

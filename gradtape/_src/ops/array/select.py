@@ -332,7 +332,7 @@ def _stitched_rows(source, *data):
 
 @op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows, flops=0)
 def _dynamic_stitch(source, *data):
-    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
+    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # the row for indices without a source
     return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")
 
 

@@ -556,7 +556,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     for item in tensors or ():
         if item is None:
             continue
-        # composite tensors have a dtype, too
+        # Composite tensors have a dtype, too.
         x = item if isinstance(getattr(item, "dtype", None), dtypes.DType) else tensor(item)
         if expected is None:
             expected, first = x.dtype, x

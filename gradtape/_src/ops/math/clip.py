@@ -56,7 +56,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     clip_norm = max(clip_norm, 0) if isinstance(clip_norm, (int, float)) else cast(maximum(clip_norm, 0), values.dtype)
     squares = reduce_sum(values * values, axes, keepdims=True)
     positive = greater(squares, 0)
-    # the norm is computed away from 0, where √ has an infinite gradient
+    # The root is not evaluated at 0, where its gradient is infinite.
     norm = where(positive, sqrt(where(positive, squares, 1)), squares)
     scaled = values * clip_norm
     if extents_of(scaled) != extents_of(values):

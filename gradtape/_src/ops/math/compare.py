@@ -76,7 +76,7 @@ def not_equal_or_true(x, y):
     return _not_equal(x, y, incompatible_shape_error=False)
 
 
-# advice of the explainer, instead of a comparison
+# The explainer's advice for replacing a comparison.
 ABOVE, BELOW = "try a soft step, tf.sigmoid(x - y)", "try a soft step, tf.sigmoid(y - x)"
 
 

@@ -106,7 +106,7 @@ def _segment_prod(data, segment_ids, *, num_segments):
 
 
 def _extremum_or_zero(data, ids, count, how, start):
-    # the start is infinite, so that infinite elements count
+    # The start is infinite, so that infinite elements count.
     start = start if data.dtype.kind in "iu" else jnp.sign(start) * jnp.inf
     found = _combined(data, ids, count, how, start, ordered=True)
     present = _combined(jnp.ones_like(ids), ids, count, "add", 0, ordered=True) > 0
@@ -441,7 +441,7 @@ def _segment_recurrence(a, b, restarts, *, reverse):
 @gradient(_segment_recurrence)
 def _(
     dy, a, restarts, y, needs_a, needs_b, *, reverse
-):  # as for LinearRecurrence; backwards, the recurrence restarts at the last row of each segment
+):  # the gradient of LinearRecurrence; backwards, the restarts are at the last row of each segment
     last = tensor(np.arange(extents_of(dy)[0]) == (0 if reverse else extents_of(dy)[0] - 1))
     following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
     db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)

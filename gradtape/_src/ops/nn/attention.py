@@ -16,7 +16,7 @@ from gradtape._src.ops.linalg.einsum import einsum
 from gradtape._src.ops.math.compare import greater_equal, logical_and
 from gradtape._src.ops.nn.softmax import softmax
 
-# most negative finite mask value, scaled by 0.7 so that adding a score cannot overflow
+# The most negative finite mask value, scaled by 0.7 so that adding a score cannot overflow.
 LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e308}
 
 

@@ -49,7 +49,7 @@ def _states(labels, blank, merge):
     batch, count = labels.shape
     classes = at(jnp.full((batch, 2 * count + 1), blank, jnp.int32))[:, 1::2].set(labels.astype(jnp.int32))
     before = jnp.pad(classes, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
-    # with a label's class this is a label even if that is the blank
+    # Odd states are labels, even if the class of a label is the blank.
     is_label = lax.broadcasted_iota(jnp.int32, classes.shape, 1) % 2 == 1
     return classes, is_label & (classes != before) if merge else is_label, True if merge else ~is_label
 

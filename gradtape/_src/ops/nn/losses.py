@@ -253,7 +253,7 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None) ->
     """
     labels, logits = _alike(labels, logits, "weighted_cross_entropy_with_logits")
     weight = 1 + (pos_weight - 1) * labels
-    # softplus(−z) as TensorFlow writes it: its derivative at 0 is 0
+    # TensorFlow's form of softplus(−z), whose derivative at 0 is 0
     return (1 - labels) * logits + weight * (log1p(exp(-abs_(logits))) + relu(-logits))
 
 

@@ -46,7 +46,7 @@ def _integer(seed):
     try:
         if not isinstance(seed, str):
             return int(seed)
-    except TypeError:  # such as a pair of seeds for stateless ops
+    except TypeError:  # not an integer, perhaps a pair of seeds for stateless ops
         pass
     raise TypeError(f"Expected int for argument 'seed' not {seed!r}.")
 

@@ -104,7 +104,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     axis = axis_of(scalar(axis, "axis"), x.ndim)
     samples = x.node.aval.shape[axis]
     if pad_end:
-        # the last frame may begin at the last sample
+        # The last frame may begin at the last sample.
         paddings = [(0, max(0, length - 1) if a == axis else 0) for a in range(x.ndim)]
         x = pad(x, paddings, constant_values=tensor(pad_value, None if isinstance(pad_value, Tensor) else x.dtype))
         count = None if is_unknown(samples) else -(-samples // step)

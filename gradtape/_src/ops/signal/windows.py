@@ -58,7 +58,7 @@ def _cosine_window(window_length, periodic, dtype, mean, amplitude):
     length, dtype = _checked(window_length, dtype)
     if length < 2:
         return ones((length,), dtype)
-    # as in TensorFlow, a window of odd length is always symmetric
+    # As in TensorFlow, a window of odd length is always symmetric.
     period = length if periodic and length % 2 == 0 else length - 1
     return _raised_cosine(length=length, dtype=dtype.numpy, mean=mean, amplitude=amplitude, period=period)
 

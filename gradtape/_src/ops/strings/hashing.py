@@ -101,7 +101,7 @@ def fingerprint(data):
     second = v[0] + first
     state = x, y, z, (second, v[1]), (first + second, w[1])
     x, y, z, v, w = _round(data, size - 64, state, factor, True)
-    # the round has swapped x and z
+    # The round has swapped x and z.
     return _pair(
         (_pair(v[0], w[0], factor) + _mixed(y) * K0 + z) & WORD, (_pair(v[1], w[1], factor) + x) & WORD, factor
     )  # fmt: skip

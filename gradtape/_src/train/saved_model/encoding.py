@@ -62,7 +62,7 @@ def plain(value: Any) -> Any:
         return {"data": [kind.__name__, *[_plain_nest(getattr(value, field.name)) for field in dataclasses.fields(value)]]}
     if isinstance(value, Exception) and RAISED.get(kind.__name__) is kind:
         return {"raises": [kind.__name__, str(value)]}
-    # a composed value may have parts that are not arguments of the call
+    # The parts of a composed value may not be arguments of the call.
     spoken = "a value" if is_composed(value) else repr(value)
     raise Unsaveable(f"{spoken} of type {kind.__name__} is no data")
 
