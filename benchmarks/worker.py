@@ -1,4 +1,4 @@
-"""A process that runs one row of the benchmark for one peer, told what to do by lines on its standard input.
+"""A process that runs one row of the benchmark for one peer, controlled by lines on its standard input.
 
 ====================== ===================================== ==========================================
 line                   what it does                          answer
@@ -16,8 +16,8 @@ device_peak            the most that it held on the device   ok BYTES (nan: the 
 count                  counts a step of gradtape's           ok FLOPS BYTES
 ====================== ===================================== ==========================================
 
-An exception is answered by `error` and its last line, in full on standard error. Only what the row itself needs is
-imported: a worker is also how a cold start is measured.
+An exception is answered by `error` and its last line, and printed in full on standard error. The worker imports only modules
+that the row needs, because cold starts are measured with it, too.
 """
 
 import os

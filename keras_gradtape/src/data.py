@@ -92,7 +92,7 @@ def _row_numbers(x):
 
 
 def _rows_of(x, rows):
-    """Return the rows of a SparseTensor with these numbers; for other values what Keras has cut."""
+    """Return the rows of a SparseTensor with these numbers; for other values the argument `rows`, which Keras has cut."""
     if not isinstance(x, tf.SparseTensor):
         return rows
     indices, rows = x.indices.numpy(), np.asarray(rows)

@@ -103,7 +103,7 @@ def binomial(shape, counts, probabilities, dtype=None, seed=None):
 
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
-    # X / (X + Y) for gamma distributed X and Y, each with a seed of its own
+    # X / (X + Y) for gamma distributed X and Y with different seeds
     dtype, drawn = _floating(dtype)
     first = _stateless(seed)
     alpha, beta = [tf.broadcast_to(convert_to_tensor(value, drawn), shape) for value in (alpha, beta)]

@@ -30,7 +30,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.op import ops
 from gradtape._src.core.values import dtypes
 
-REFUSED = "!"  # replaces the public name of a parameter of which only the default is supported
+REFUSED = "!"  # replaces the public name of a parameter that supports only its default
 
 
 class Row(NamedTuple):

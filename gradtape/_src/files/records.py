@@ -68,7 +68,7 @@ def _inflation(error: zlib.error) -> str:
 
 
 def inflate(data: bytes, compression: str) -> bytes:
-    """Uncompress bytes. As in TensorFlow, truncated data give what could be decompressed."""
+    """Uncompress bytes. As in TensorFlow, truncated data give a truncated result."""
     stream = zlib.decompressobj(WINDOWS[compression])
     try:
         return stream.decompress(data)

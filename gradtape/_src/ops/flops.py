@@ -1,12 +1,11 @@
-"""Formulas for floating-point operations, which declarations of ops have as `flops`: functions of the attributes by name, the
-Avals of the inputs and that of the result.
+"""Formulas for the `flops` of ops: functions of the attributes by name, the Avals of the inputs and that of the result.
 
-A FLOP is one operation on real floating-point numbers. A multiply-add counts as two; a division, a square root, an
-elementary function (`exp`, `tanh`, …) and a comparison count as one; moving, choosing and converting values as none, and so
-do integers and booleans. Sums and products over axes take one operation less than what they add up. Of dense linear algebra
-the leading terms are Golub and Van Loan's ("Matrix Computations", 4th edition: 3.2.7 LU, 4.2.5 Cholesky, 5.2.9 QR, 3.1 triangular
-systems); a Fourier transform of n points counts 5·n·log₂ n (Van Loan, "Computational Frameworks for the FFT" (1992), 1.4).
-Convolutions and pooling windows count as if no window left the image.
+A FLOP is one operation on real floating-point numbers. A multiply-add counts as two; a division, a square root, an elementary
+function (`exp`, `tanh`, …) and a comparison count as one. Moving, selecting and converting values are free, and so are
+integers and booleans. A sum or product over n elements counts n − 1. The leading terms of dense linear algebra are Golub and
+Van Loan's ("Matrix Computations", 4th edition: 3.2.7 LU, 4.2.5 Cholesky, 5.2.9 QR, 3.1 triangular systems); a Fourier
+transform of n points counts 5·n·log₂ n (Van Loan, "Computational Frameworks for the FFT" (1992), 1.4). Convolutions and
+pooling count padding like pixels.
 """
 
 from __future__ import annotations

@@ -120,8 +120,8 @@ class Match:
     `waiting` are saved attributes that do not exist yet, or hold a list or dict that lacks items, as `(object, name, node)`.
 
     It starts with `value` and the node `number`; `hung` is the attribute that holds the value, if there is one. A `foreign`
-    checkpoint is not required to have what TensorFlow does not save. `objects` has the variables by their nodes, `slots` those
-    of optimizers that do not exist yet.
+    checkpoint may lack values that TensorFlow does not save. `objects` has the variables by their nodes, `slots` those of
+    optimizers that do not exist yet.
     """
 
     def __init__(

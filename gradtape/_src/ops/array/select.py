@@ -220,7 +220,8 @@ def _index_type(out_idx):
 
 @public
 def unique(x, out_idx=dtypes.int32, name=None):
-    """Return the values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`.
+    """Return the distinct values of the vector `x` in order of appearance: `(y, idx)` with `x == y[idx]`. `out_idx`, the dtype
+    of idx, is int32 or int64.
 
     >>> values, index = tf.unique([1, 1, 2, 4, 4])
     >>> values.numpy(), index.numpy()
@@ -231,7 +232,7 @@ def unique(x, out_idx=dtypes.int32, name=None):
 
 @public
 def unique_with_counts(x, out_idx=dtypes.int32, name=None):
-    """Return the values like `unique`, with the number of times that each occurs: `(y, idx, count)`.
+    """Return the distinct values like `unique`, with the number of occurrences of each: `(y, idx, count)`.
 
     >>> values, index, count = tf.unique_with_counts([1, 1, 2, 4, 4])
     >>> count.numpy()
@@ -242,7 +243,7 @@ def unique_with_counts(x, out_idx=dtypes.int32, name=None):
 
 @public
 def unique_slices_with_counts(x, axis, out_idx=dtypes.int32):
-    """Return the distinct slices of `x` along `axis`, the place of each slice in them, and how often each occurs."""
+    """Return the distinct slices of `x` along `axis`, the index of each slice among them, and their numbers of occurrences."""
     x = tensor(x)
     require(x.node.aval, (*REAL, "bool"))
     return UniqueWithCounts(*ran(_unique_along, x, attrs=(int(axis), _index_type(out_idx))))
@@ -250,7 +251,7 @@ def unique_slices_with_counts(x, axis, out_idx=dtypes.int32):
 
 @public
 def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
-    """Return the elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
+    """Return the elements of the vector `x` that are not in the vector `y`, and their indices: `(out, idx)`."""
     x = _vector(x, "ListDiff")
     y = _vector(tensor(y, x.dtype), "ListDiff")
     return ListDiff(*ran(_list_diff, x, y, attrs=(_index_type(index_dtype),)))
@@ -261,7 +262,7 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
 
 
 def _as_indices(x):
-    """Return `x` as a Tensor; what has no dtype of its own, such as an empty list, is int32."""
+    """Convert `x` to a Tensor; values without a dtype, such as an empty list, become int32."""
     return tensor(x, hint=dtypes.int32)
 
 
@@ -291,7 +292,8 @@ def _(*dy, data, order):
 
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
-    """Return `data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`.
+    """Split `data` into a list of `num_partitions` tensors: row i goes to part `partitions[i]`. The shape of `partitions`
+    (integers) is a prefix of data's shape, and i an index into it.
 
     >>> [part.numpy().tolist() for part in tf.dynamic_partition([1.0, 2.0, 3.0], [0, 1, 0], 2)]
     [[1.0, 3.0], [2.0]]
@@ -345,9 +347,9 @@ def _(dy, source, data):
 
 @public
 def dynamic_stitch(indices, data, name=None) -> Tensor:
-    """Return the tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
+    """Return the tensor whose row `indices[i][j]` is `data[i][j]`, the inverse of `dynamic_partition`.
 
-    Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.
+    Of several rows with one index the last one is used, and only it gets a gradient. Rows without an index are 0.
 
     >>> tf.dynamic_stitch([[0, 2], [1]], [[1.0, 3.0], [2.0]]).numpy()
     array([1., 2., 3.], dtype=float32)

@@ -147,7 +147,7 @@ def stop_gradient(input, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Broadcast. Its gradient, the sum over the broadcast axes, stands in `gradients.py`.
+# Broadcast. The file `gradients.py` has its gradient, the sum over the broadcast axes.
 
 
 def _broadcast_aval(input, shape):

@@ -1,4 +1,4 @@
-"""Sums, products, quotients, roots: element-wise arithmetic, each op with its gradient beside it."""
+"""Element-wise sums, products, quotients and roots, with their gradients."""
 
 import numpy as np
 

@@ -44,7 +44,7 @@ def _moved(x, axis, reverse, fill):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What the gradients are made of
+# The ops of their gradients
 
 
 @op("Shift", infer=same, cheap=True, flops=0, traits="own")
@@ -125,7 +125,7 @@ def _cumprod(x, *, axis, exclusive, reverse):
 @gradient(_cumprod)
 def _(dy, x, *, axis, exclusive, reverse):
     # dxᵢ = Σ_{k≥i} dy_k · Π_{j≤k, j≠i} x_j = (Π_{j<i} x_j) · sᵢ with sᵢ = dyᵢ + xᵢ₊₁·sᵢ₊₁: no division, so that
-    # zeros are exact. Exclusive: yₖ lacks x_k, so that dyᵢ₊₁ stands in dyᵢ's place.
+    # zeros are exact. Exclusive: yₖ lacks x_k, so dyᵢ₊₁ replaces dyᵢ.
     x = conj(x)
     if exclusive:
         dy = shift(dy, axis=axis, reverse=not reverse)

@@ -228,7 +228,7 @@ _told: list[int] = []
     wrong=_are_impossible, status=_impossible, checked="labels label_length logit_length", traits="own",
 )  # fmt: skip
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
-    """Return the loss, and for each frame and state the log-probability of what is before it, and of what is behind it.
+    """Return the loss, and for each frame and state the log-probabilities of the frames before it, and of those behind it.
 
     One loop computes both: for the frames behind, the same recursion runs backwards in time, with reversed states. Labels that
     do not fit may begin and end in any state, with the penalty `LOG_0`.

@@ -79,7 +79,7 @@ def _overlap_and_add(frames, *, samples, frame_step):
 @gradient(_overlap_and_add)
 def _(dy, frames, *, frame_step):
     count, length = frames.node.aval.shape[-2:]
-    reach = (count - 1) * frame_step + length  # samples behind the last frame, and frames behind the samples, have no part in it
+    reach = (count - 1) * frame_step + length  # samples behind the last frame, and frames behind the last sample, are ignored
     missing = reach - extents_of(dy)[-1]
     if missing > 0:
         dy = pad(dy, [(0, 0)] * (dy.ndim - 1) + [(0, missing)])

@@ -84,7 +84,7 @@ def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binar
     """Count how often each integer occurs in `values`, or sum its `weights`: a SparseTensor with an entry for each that
     occurs.
 
-    `values` is a tensor, a SparseTensor (what is not stored does not count) or a RaggedTensor, int32 or int64. With `axis=-1`
+    `values` is a tensor, a SparseTensor (of which the stored elements count) or a RaggedTensor, int32 or int64. With `axis=-1`
     each row of a matrix is counted separately, else all together. The last extent is `maxlength`; larger numbers are ignored.
     By default it is the largest number + 1, at least `minlength`. `binary_output` stores 1 for each number that occurs.
 
