@@ -95,6 +95,8 @@ def _(dy):
 def fill(dims, value, name=None, layout=None) -> Tensor:
     """Return a tensor of shape `dims`, each element the scalar `value`.
 
+    The dtype is that of `value`: float32 for a Python float, int32 for an int. InvalidArgumentError for a negative extent.
+
     >>> tf.fill([2, 2], 7.0).numpy().tolist()
     [[7.0, 7.0], [7.0, 7.0]]
     """
@@ -124,6 +126,8 @@ def _extent(value, what):
 @public
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None) -> Tensor:
     """Return the identity matrix of shape `batch_shape + [num_rows, num_columns]`; `num_columns` is `num_rows` by default.
+
+    `dtype` is float32 by default. InvalidArgumentError for a negative extent.
 
     >>> tf.eye(2).numpy().tolist()
     [[1.0, 0.0], [0.0, 1.0]]

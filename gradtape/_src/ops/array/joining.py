@@ -80,6 +80,9 @@ def _pieces(dy, sizes, axis):
 def concat(values, axis, name="concat") -> Tensor:
     """Concatenate the tensors `values` along `axis`. They must agree in dtype and in all other extents.
 
+    The result has the rank and dtype of `values`, and the sum of their extents along `axis`. InvalidArgumentError if they
+    do not agree.
+
     >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).numpy().tolist()
     [[1, 2], [3, 4]]
     """
@@ -170,6 +173,8 @@ def split_sizes(sizes, extent):
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     """Split `value` along `axis` into a list: of n equal parts for an int n, or of parts of the sizes listed (-1: the rest).
 
+    InvalidArgumentError if the extent is no multiple of n, or not the sum of the sizes.
+
     >>> [part.numpy().tolist() for part in tf.split([1, 2, 3, 4], 2)]
     [[1, 2], [3, 4]]
     >>> [part.numpy().tolist() for part in tf.split([1, 2, 3, 4], [1, 3])]
@@ -242,6 +247,9 @@ def _check_stack_axis(axis, rank):
 def stack(values, axis=0, name="stack") -> Tensor:
     """Stack the tensors `values`, of one shape and dtype, along a new axis.
 
+    `axis` is the position of the new axis, whose extent is the number of tensors. InvalidArgumentError if shapes or dtypes
+    differ.
+
     >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
@@ -293,6 +301,8 @@ def _(*dy, axis):
 @public
 def unstack(value, num=None, axis=0, name="unstack"):
     """Return the slices of `value` along `axis` as a list; they do not have that axis. `num`, if given, must be its extent.
+
+    InvalidArgumentError for another `num`, ValueError for an axis out of range.
 
     >>> [row.numpy().tolist() for row in tf.unstack([[1, 2], [3, 4]])]
     [[1, 2], [3, 4]]

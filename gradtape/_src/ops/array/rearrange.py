@@ -51,6 +51,9 @@ def _(dy, input, *, multiples):
 def tile(input, multiples, name=None) -> Tensor:
     """Return `input` repeated `multiples[i]` times along each axis i.
 
+    `multiples` has an integer for each axis; extent i becomes `input.shape[i] * multiples[i]`. InvalidArgumentError for
+    another length.
+
     >>> tf.tile([1, 2], [2]).numpy()
     array([1, 2, 1, 2], dtype=int32)
     """
@@ -260,6 +263,8 @@ def _(dy, *, axis):
 def reverse(tensor, axis, name=None) -> Tensor:
     """Reverse the order of the entries along each of the axes in the list `axis`.
 
+    Shape and dtype are kept. InvalidArgumentError for an axis out of range.
+
     >>> tf.reverse([1, 2, 3], axis=[0]).numpy()
     array([3, 2, 1], dtype=int32)
     """
@@ -365,6 +370,8 @@ def _(dy, shift, *, axis):
 @public
 def roll(input, shift, axis, name=None) -> Tensor:
     """Shift `input` cyclically by `shift` along `axis` (numbers, or lists): entries that leave at the end return at the front.
+
+    Shape and dtype are kept. InvalidArgumentError for an axis out of range.
 
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)

@@ -174,6 +174,8 @@ def _broadcast_to(input, *, shape):
 def broadcast_to(input, shape, name=None) -> Tensor:
     """Return `input` repeated along axes of extent 1, and along new axes in front, to `shape`.
 
+    Any dtype, which is kept. InvalidArgumentError if the shapes are incompatible.
+
     >>> tf.broadcast_to([1.0, 2.0], [2, 2]).numpy().tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
@@ -290,6 +292,8 @@ MANY_AXES = 254  # TensorFlow's limit on the number of axes
 def reshape(tensor, shape, name=None) -> Tensor:
     """Return the elements of `tensor`, in row-major order, in shape `shape`; one extent may be -1 and follows from the rest.
 
+    Any dtype, which is kept. InvalidArgumentError if the number of elements differs.
+
     >>> tf.reshape([[1, 2], [3, 4]], [-1]).numpy()
     array([1, 2, 3, 4], dtype=int32)
     """
@@ -328,6 +332,8 @@ def _(dy, input):
 @public
 def expand_dims(input, axis, name=None) -> Tensor:
     """Return `input` with a new axis of extent 1; `axis` is its position in the result's shape.
+
+    A negative `axis` counts from the end: -1 adds a last axis. InvalidArgumentError if it is out of range.
 
     >>> tf.expand_dims([1.0, 2.0], axis=0).shape
     TensorShape([1, 2])
@@ -373,6 +379,8 @@ def _(dy, input):
 def squeeze(input, axis=None, name=None) -> Tensor:
     """Return `input` without its axes of extent 1, or without those in `axis`, which must have extent 1.
 
+    InvalidArgumentError for an axis of another extent. Any dtype, which is kept.
+
     >>> tf.squeeze(tf.zeros([1, 3, 1])).shape
     TensorShape([3])
     """
@@ -402,6 +410,8 @@ def _(dy):
 @public
 def ensure_shape(x, shape, name=None) -> Tensor:
     """Return `x` after checking that its shape is compatible with `shape`, in which None matches any extent.
+
+    InvalidArgumentError if it is not. In a function the check may run with the function.
 
     >>> tf.ensure_shape(tf.zeros([2, 3]), [None, 3]).shape
     TensorShape([2, 3])
@@ -470,6 +480,8 @@ def _transposed_cotangent(dy, perm):
 @public
 def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
     """Return `a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex.
+
+    Extent i of the result is `a.shape[perm[i]]`. InvalidArgumentError if `perm` is no permutation of the axes.
 
     >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
     [[1, 4], [2, 5], [3, 6]]

@@ -286,7 +286,7 @@ def matmul(
 
     `transpose_*` transposes the matrices first, `adjoint_*` conjugates them, too. The axes in front are batches, which
     broadcast. Numeric dtypes; `output_type` is the dtype of the result and of its sums, the operands' by default.
-    `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if the shapes do not fit.
+    `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if shapes or dtypes do not match.
 
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy().tolist()
     [[11.0]]

@@ -116,6 +116,9 @@ def _(dy, input, *, axis):
 def reduce_sum(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the sum of the elements over `axis`. Any numeric dtype, which is kept; 16-bit floats are summed in float32.
 
+    `axis` is an int, a list, or None for all axes; `keepdims` keeps the reduced axes with extent 1. InvalidArgumentError
+    for an axis out of range, or a repeated one.
+
     >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     >>> float(tf.reduce_sum(x))
     10.0
@@ -145,6 +148,8 @@ def _(dy, input, *, axis):
 def reduce_mean(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the mean of the elements over `axis`. Any numeric dtype, which is kept; integers are rounded towards 0. NaN over
     an empty axis.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> tf.reduce_mean([[1.0, 5.0], [7.0, 3.0]], axis=0).numpy()
     array([4., 4.], dtype=float32)
@@ -187,6 +192,8 @@ def _others(x, shape, axis):
 @public
 def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> float(tf.reduce_prod([2.0, 3.0, 4.0]))
     24.0
@@ -271,6 +278,8 @@ def _reduce_bool(function, input_tensor, axis, keepdims):
 def reduce_any(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return whether any element over `axis` is True. bool.
 
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
+
     >>> tf.reduce_any([[True, False], [False, False]], axis=1).numpy()
     array([ True, False])
     """
@@ -280,6 +289,8 @@ def reduce_any(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 @public
 def reduce_all(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return whether all elements over `axis` are True. bool.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> bool(tf.reduce_all([True, False]))
     False
@@ -337,6 +348,8 @@ def _(dy, input, *, axis):  # dx = dy · exp(x) / Σ exp(x), both exponentials l
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. It is -inf over an empty axis, and if all elements
     are -inf.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> float(tf.reduce_logsumexp([1000.0, -1000.0]))
     1000.0
