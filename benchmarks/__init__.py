@@ -1,1 +1,1 @@
-"""gradtape beside JAX, PyTorch and TensorFlow: `python -m benchmarks`."""
+"""Comparison of gradtape with JAX, PyTorch and TensorFlow: `python -m benchmarks`."""

@@ -1,11 +1,11 @@
-"""Why rows are behind their targets: what the page of the benchmarks says of them. A row that meets its target is not shown."""
+"""The rows that miss their targets, with the causes, for the page of the benchmarks."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Behind:
-    """The cause of a row or of several, by their keys on a device; what was tried; what comes next."""
+    """The cause for one or several rows, by their keys on a device, with the attempts so far and the next step."""
 
     device: str
     keys: str

@@ -1,6 +1,7 @@
-"""Gather the wheels that a machine without a network lacks: gradtape's own and those it needs, without JAX and PyTorch.
+"""Gather wheels for a machine without a network: gradtape and its dependencies, without JAX and PyTorch.
 
-`python -m benchmarks.bundle build/gpu-bundle`, in `make gpu-bundle`. The folder takes less than 64 MiB, or nothing is left of it.
+`python -m benchmarks.bundle build/gpu-bundle`, in `make gpu-bundle`. The folder must be smaller than 64 MiB, else it is
+removed.
 """
 
 import shutil
@@ -12,18 +13,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LARGEST = 64 << 20  # bytes of all wheels together
-# There already: JAX with its plugin, PyTorch, and what both need.
+# Installed there: JAX with its plugin, PyTorch, and their dependencies.
 THERE = ("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "torch")
 GROUP = "test-gpu"
 
 
 def excluded(wheel: Path) -> bool:
-    """Whether the wheel is of a package that the machine has."""
+    """Return whether the wheel is of an installed package."""
     return wheel.name.partition("-")[0].lower().replace("-", "_") in THERE
 
 
 def too_large(wheels: list[Path], largest: int = LARGEST) -> str | None:
-    """What is wrong with the size of all wheels together, or None."""
+    """Return the error if all wheels together are too large, or None."""
     total = sum([wheel.stat().st_size for wheel in wheels])
     if total < largest:
         return None
@@ -33,13 +34,13 @@ def too_large(wheels: list[Path], largest: int = LARGEST) -> str | None:
 
 
 def requirements() -> list[str]:
-    """What the wheels must provide: gradtape's dependencies and those of its tests on a card."""
+    """Return the requirements of the wheels: gradtape's dependencies, and those of its tests on a GPU."""
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     return [*stated["project"]["dependencies"], *stated["dependency-groups"][GROUP]]
 
 
 def gather(folder: Path) -> int:
-    """Write the wheels into `folder`; the exit status."""
+    """Write the wheels into `folder`; return the exit status."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "-q"]
     with tempfile.TemporaryDirectory(prefix="gradtape-bundle-") as made:
         subprocess.run([*pip, "--no-deps", "-w", made, str(ROOT)], check=True)

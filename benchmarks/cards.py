@@ -1,4 +1,4 @@
-"""The card of this machine, and what is known of its kind: the most operations and bytes per second."""
+"""The GPU of this machine, and the peak performance of its model."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ FIND = "import jax; print(jax.devices()[0].platform, jax.devices()[0].device_kin
 
 @dataclass(frozen=True)
 class Card:
-    """The most FLOP/s of dense products in TensorFloat-32 and in bfloat16, the bytes of its memory, and those per second."""
+    """Peak FLOP/s of dense products in TensorFloat-32 and in bfloat16, memory bandwidth in bytes/s, and bytes of memory."""
 
     float32: float
     bfloat16: float
@@ -17,8 +17,8 @@ class Card:
     memory: float
 
 
-# NVIDIA's data sheets of the H100, H200 and A100 (tensor cores, without sparsity, which doubles the numbers printed there).
-# The first whose words are all in the card's name is it.
+# From NVIDIA's data sheets of the H100, H200 and A100 (tensor cores, without sparsity, which doubles the printed numbers). The
+# first entry whose words are all in the card's name applies.
 KNOWN = {
     "H200": Card(495e12, 989e12, 4.8e12, 141e9),
     "H100 PCIe": Card(378e12, 756e12, 2.0e12, 80e9),
@@ -30,12 +30,12 @@ KNOWN = {
 
 
 def name() -> str | None:
-    """The name of the GPU that JAX has, or None."""
+    """Return the name of JAX's GPU, or None."""
     found = subprocess.run([sys.executable, "-c", FIND], capture_output=True, text=True)
     platform, _, kind = found.stdout.strip().partition(" ")
     return kind if platform in ("gpu", "cuda", "rocm") else None
 
 
 def known(card: str | None) -> Card | None:
-    """What is known of the card of this name, such as "NVIDIA A100-SXM4-80GB"."""
+    """Return the data of a card by its name, such as "NVIDIA A100-SXM4-80GB"."""
     return next((found for words, found in KNOWN.items() if all(word in (card or "") for word in words.split())), None)

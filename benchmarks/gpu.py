@@ -1,7 +1,7 @@
-"""Measure on a GPU, in turns with PyTorch and JAX: `make bench-gpu`. Without one the rows run on the CPU, for no number.
+"""Measure on a GPU, in turns with PyTorch and JAX: `make bench-gpu`. Without a GPU the rows only run, on the CPU.
 
-The tables (Markdown and JSON) are written anew after each row, so that what was measured stays when the time is up. A later call
-on the same card begins with the rows that have no number yet, and keeps the others.
+The tables (Markdown and JSON) are rewritten after each row, so that results remain when the time is up. A later call on the
+same card begins with the rows without a number, and keeps the others.
 """
 
 import argparse
@@ -22,24 +22,24 @@ from benchmarks.on_a_card import BEST, Figures, OnACard
 from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, version_of
 from benchmarks.runs import Run, Stored, store
 
-# A model is followed by a small row, whose processes start beside it.
+# Each model is followed by a small row, whose processes start during its measurement.
 ROWS = "gpt2 mlp resnet50 sine_chain three_heads convolution new_shapes function_call lstm per_example jacobian hvp".split()
 OURS = ("gradtape", "gradtape_fit")
 PRECISIONS = ("float32", "bfloat16")
 ALL = [(row, precision) for precision in PRECISIONS for row in ROWS]
-ROOMY = 100e9  # bytes of a card that holds a large row of all variants
+ROOMY = 100e9  # bytes of memory that hold a large row of all variants
 EFFORT = Effort(repetitions=8, seconds=0.1, warm_up=0.5, processes=1)
 
 
 def taking_part(there: list[str], columns: Sequence[str] = COLUMNS) -> tuple[list, dict[str, str]]:
-    """The variants of these columns whose peer is installed, and why the others are absent."""
+    """Return the variants of these columns whose peer is installed, and the reasons for the absence of others."""
     wanted = [variant for variant in VARIANTS if variant.name in columns]
     absent = {variant.name: f"{variant.peer} is not installed" for variant in wanted if variant.peer not in there}
     return [variant for variant in wanted if variant.name not in absent], absent
 
 
 def measured_before(path: Path, heading: str) -> dict[tuple[str, str], Figures]:
-    """The rows of a call with the same heading."""
+    """Return the rows of an earlier call with the same heading."""
     if not path.exists():
         return {}
     stored = json.loads(path.read_text("utf-8"))
@@ -48,12 +48,12 @@ def measured_before(path: Path, heading: str) -> dict[tuple[str, str], Figures]:
 
 
 def has_number(figures: Figures | None) -> bool:
-    """Whether gradtape's step was measured."""
+    """Return whether gradtape's step was measured."""
     return figures is not None and "gradtape" in figures.step.numbers
 
 
 def of_figures(found: Figures) -> list[Stored]:
-    """The lines of a row as a run stores them; the best peer is a target of a step, too."""
+    """Convert a row to the lines of a stored run; a step also has the target of the best peer."""
     title = importlib.import_module(f"benchmarks.rows.{found.row}").TITLE
     step = Stored.of(found.step, title, precision=found.precision, targets=found.step.targets | {"best": BEST})
     first = Stored.of(found.first, title, precision=found.precision, measured="first step")

@@ -1,4 +1,4 @@
-"""The tables of a GPU, as Markdown and JSON: a step with its targets, the first step, memory, the share of the card."""
+"""The tables of a GPU, as Markdown and JSON: steps with targets, first steps, memory, and utilization of the card."""
 
 import json
 import math
@@ -15,12 +15,12 @@ PEERS = COLUMNS[2:]
 
 
 def missing(line: Line, name: str, absent: dict[str, str]) -> str:
-    """Why a cell has no number."""
+    """Return the reason for a missing number."""
     return f"not run: {absent.get(name) or line.reasons.get(name) or 'the row has no program for it'}"
 
 
 def cell(line: Line, name: str, absent: dict[str, str]) -> str:
-    """A measurement, with gradtape's as a multiple of it where both are compared, or "not run" and why."""
+    """Format a measurement, with the ratio of gradtape's if both are compared, or "not run" and the reason."""
     if name not in line.numbers:
         return missing(line, name, absent)
     number, share = quantity(line.numbers[name], line.unit), ratio(line, name)
@@ -28,7 +28,7 @@ def cell(line: Line, name: str, absent: dict[str, str]) -> str:
 
 
 def judged(line: Line) -> str:
-    """The targets in words, each met or not; a step has the best peer's besides."""
+    """Format the targets, each met or not; for a step also that of the best peer."""
     found = verdicts(line)
     peers = [line.numbers[name] for name in PEERS if name in line.numbers]
     if line.unit == "s" and peers and "gradtape" in line.numbers:
@@ -37,7 +37,7 @@ def judged(line: Line) -> str:
 
 
 def achieved(found: Figures, name: str, card: Card | None, absent: dict[str, str]) -> str:
-    """The operations and bytes per second of a step, and their share of what the card can do."""
+    """Format the FLOP/s and bytes/s of a step, and their share of the card's peak."""
     if name not in found.step.numbers:
         return missing(found.step, name, absent)
     if math.isnan(found.flops):
@@ -52,14 +52,14 @@ def achieved(found: Figures, name: str, card: Card | None, absent: dict[str, str
 
 
 def table(rows: list[list[str]], last: str | None = None) -> list[str]:
-    """The lines of a table whose first column is the row."""
+    """Return the lines of a table whose first column is the row."""
     titles = ["row", *[TITLES[name] for name in COLUMNS], *([last] if last else [])]
     text = ["| " + " | ".join(titles) + " |", "|---|" + "--:|" * len(COLUMNS) + ("---|" if last else "")]
     return [*text, *("| " + " | ".join(part.replace("|", "/") for part in row) + " |" for row in rows)]
 
 
 def of_lines(lines: list[Line], absent: dict[str, str], with_targets: bool = True) -> list[str]:
-    """The table of a line for each row."""
+    """Return the table with one line per row."""
     rows = [
         [f"({line.key}) {line.title}", *[cell(line, n, absent) for n in COLUMNS], *([judged(line)] if with_targets else [])]
         for line in lines
@@ -68,7 +68,7 @@ def of_lines(lines: list[Line], absent: dict[str, str], with_targets: bool = Tru
 
 
 def write(path: Path, heading: str, found: list[Figures], card: Card | None, absent: dict[str, str]) -> None:
-    """All tables as `path`.md, and all numbers as `path`.json."""
+    """Write all tables to `path`.md, and all numbers to `path`.json."""
     work = [[f"({f.step.key}) {f.step.title}", *[achieved(f, n, card, absent) for n in COLUMNS]] for f in found]
     text = [heading, "", "### A step", "", *of_lines([f.step for f in found], absent)]
     text += ["", "### The first step of a process", "", *of_lines([f.first for f in found], absent, with_targets=False)]

@@ -1,4 +1,4 @@
-"""What the rows of Keras's `fit` share: one epoch of a model, on one of Keras's backends."""
+"""The common part of the rows of Keras's `fit`: one epoch of a model on one of Keras's backends."""
 
 import os
 from functools import partial
@@ -9,7 +9,7 @@ BATCH, BATCHES, CLASSES = 32, 64, 10
 
 
 def compiled(backend, build):
-    """The model that `build(keras)` makes on `backend`, with weights that are the same on each; it is compiled."""
+    """Return the compiled model of `build(keras)` on `backend`, with the same weights on each backend."""
     os.environ["KERAS_BACKEND"] = backend
     import keras
 
@@ -24,7 +24,7 @@ def compiled(backend, build):
 
 
 def epoch(backend, build, inputs, targets):
-    """A step: an epoch of `fit` on `backend`; gives the weights. `build(keras)` makes the model."""
+    """Return a step: an epoch of `fit` on `backend` that returns the weights. `build(keras)` creates the model."""
     model = compiled(backend, build)
 
     def fit():
@@ -38,7 +38,7 @@ BACKENDS = {"gradtape": "gradtape", "keras_tensorflow": "tensorflow", "keras_jax
 
 
 def sides(build, inputs):
-    """What all these rows have: how they are measured, and their functions, on gradtape and on Keras's own backends."""
+    """Return the common attributes of these rows: method, targets, and functions for gradtape and Keras's own backends."""
     measured = {"MEASURE": "time per step", "STEPS_DEPEND": True, "CHECKED_STEPS": 1}
     targets = {"TARGETS": {"keras_tensorflow": 1.0, "keras_jax": 1.0, "keras_torch": 1.0}}
 
@@ -50,9 +50,9 @@ def sides(build, inputs):
 
 
 def fitting(model, rate, inputs, targets, read):
-    """A step of `fit` with gradient descent on one batch; gives the mean loss and the variables `read`.
+    """Return a step of `fit` with gradient descent on one batch, which returns the mean loss and the variables `read`.
 
-    Its `many(count)` is a call of `fit` that makes so many steps.
+    Its `many(count)` is a call of `fit` with `count` steps.
     """
     import keras
 

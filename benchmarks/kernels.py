@@ -1,6 +1,6 @@
-"""Where the time of a row's step goes on a GPU: `python -m benchmarks.kernels gpt2 gradtape`, by the profiler of the framework.
+"""Profile a row's step on a GPU by the framework's profiler: `python -m benchmarks.kernels gpt2 gradtape`.
 
-Prints the time of a step, the part of it in which the card was busy, and the kernels that took most, each per step.
+It prints the time of a step, the time in which the card was busy, and the longest kernels, each per step.
 """
 
 import argparse
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from benchmarks.worker import Worker
 
-WARM_UP = 20  # on a GPU a program of gradtape's is compiled for good after some steps
+WARM_UP = 20  # on a GPU gradtape compiles a program with full optimization only after some steps
 
 
 def of_jax(steps: int, look) -> Counter:
-    """The microseconds of each kernel in so many steps, by JAX's profiler: what it saw on the streams of a device."""
+    """Return the microseconds of each kernel in `steps` steps on the streams of a device, by JAX's profiler."""
     import jax
 
     with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +37,7 @@ def of_jax(steps: int, look) -> Counter:
 
 
 def of_torch(steps: int, look) -> Counter:
-    """The microseconds of each kernel in so many steps, by PyTorch's profiler."""
+    """Return the microseconds of each kernel in `steps` steps, by PyTorch's profiler."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:

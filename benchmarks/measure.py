@@ -1,4 +1,4 @@
-"""How the rows are measured: one method for each kind of measurement."""
+"""The methods of measurement, one for each kind of row."""
 
 import tempfile
 import time
@@ -13,15 +13,15 @@ import numpy as np
 from benchmarks.peers import WORKPLACE, Variant
 from benchmarks.workers import WorkerError, WorkerProcess
 
-# Results are compared with those of the first of these that is there.
+# The first existing one is the reference for results.
 REFERENCES = ("torch_eager", "tensorflow_eager", "jax_jit", "tensorflow_function", "scipy")
 
 
 @dataclass
 class Line:
-    """A line of the table: a number for each variant, in `unit`, or why there is none.
+    """A line of the table: for each variant a number in `unit`, or the reason why it is missing.
 
-    `targets` are the largest ratios of gradtape's number to another's that are wanted, `limit` the largest number.
+    `targets` are upper bounds of the ratio of gradtape's number to another's, `limit` one of the number itself.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Effort:
-    """Repetitions of `seconds` each after a warm-up, and how many processes for what is measured once in each."""
+    """The effort of a measurement: repetitions of `seconds` after a warm-up, and the number of processes for single values."""
 
     repetitions: int
     seconds: float
@@ -63,11 +63,11 @@ class Benchmark:
         }
 
     def measure(self, row: ModuleType) -> list[Line]:
-        """The lines of the table that `row` gives."""
+        """Return the lines of the table for `row`."""
         return self.kinds[row.MEASURE](row)
 
     def variants_of(self, row: ModuleType) -> list[Variant]:
-        """Those that `row` has a function for, and of gradtape's settings those that it asks for."""
+        """Return the variants for which `row` has a function, with only those settings of gradtape that it asks for."""
         refused = set()
         if not getattr(row, "WITH_TUNED_ALLOCATOR", False):
             refused |= {variant.name for variant in self.variants if variant.tuned}
@@ -76,14 +76,14 @@ class Benchmark:
         return [variant for variant in self.variants if hasattr(row, variant.function) and variant.name not in refused]
 
     def worker(self, variant: Variant, stack: ExitStack, cache: str | None = None) -> WorkerProcess:
-        """A new process for `variant`, which ends with `stack`; without `cache` it starts with an empty one."""
+        """Start a process for `variant` that ends with `stack`; without `cache` it starts with an empty one."""
         if cache is None:
             cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradtape-bench-"))
         log = stack.enter_context((WORKPLACE / "workers.log").open("a"))
         return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log, self.device))
 
     def time_per_step(self, row: ModuleType) -> list[Line]:
-        """Seconds per step in steady state: interleaved repetitions, the minimum for each variant."""
+        """Measure the seconds per step in steady state: the minimum of interleaved repetitions for each variant."""
         line = Line(row.KEY, row.TITLE, "s", row.TARGETS)
         run = "run" if getattr(row, "STEPS_DEPEND", False) else "look"
         with ExitStack() as stack:
@@ -105,15 +105,15 @@ class Benchmark:
         return [line]
 
     def compare(self, row: ModuleType, line: Line, workers: dict[str, WorkerProcess]) -> None:
-        """Compare the results of all `workers`, and drop those that deviate by more than `row` tolerates."""
+        """Compare the results of all `workers`, and drop those that deviate by more than the tolerance of `row`."""
         results = {name: results_of(worker) for name, worker in workers.items()}
         for name in judged(line, results, row.TOLERANCE):
             del workers[name]
 
     def warm_up(self, worker: WorkerProcess, run: str) -> int:
-        """Run `worker` for a while; how many steps fill a repetition.
+        """Run `worker` for a while; return the number of steps in a repetition.
 
-        By the fastest of them: a program that is compiled during the last one would leave a single step, right after a pause.
+        It is based on the fastest measurement, as a compilation during the last one would give too few steps.
         """
         end = time.perf_counter() + self.effort.warm_up
         steps, seconds, fastest = 1, 0.0, np.inf
@@ -124,15 +124,15 @@ class Benchmark:
         return max(1, round(self.effort.seconds / fastest))
 
     def process_start(self, row: ModuleType) -> list[Line]:
-        """Seconds from the start of a process until its first result is there."""
+        """Measure the seconds from the start of a process to its first result."""
         return self.in_new_processes(row, lambda since_start, step: since_start)
 
     def first_step(self, row: ModuleType) -> list[Line]:
-        """Seconds of the first step of a process."""
+        """Measure the seconds of the first step of a process."""
         return self.in_new_processes(row, lambda since_start, step: step)
 
     def in_new_processes(self, row: ModuleType, clock: Callable[[float, float], float]) -> list[Line]:
-        """The minimum of `clock` over processes that find an empty cache of compiled programs, or a filled one."""
+        """Return the minimum of `clock` over processes with an empty cache of compiled programs, and with a filled one."""
         limit = getattr(row, "LIMIT", None)
         empty = Line(row.KEY, f"{row.TITLE}, empty cache", "s", row.TARGETS, limit)
         filled = Line(row.KEY, f"{row.TITLE}, programs cached on disk", "s", row.TARGETS, limit)
@@ -147,12 +147,12 @@ class Benchmark:
                         except WorkerError as error:
                             line.reasons[variant.name] = str(error)
                             continue
-                        if repetition:  # the first fills the caches, this one's and the system's of files
+                        if repetition:  # the first repetition fills this cache and the system's file cache
                             line.numbers[variant.name] = min(seconds, line.numbers.get(variant.name, np.inf))
         return [empty, filled]
 
     def in_new_process(self, row: ModuleType, variant: Variant, cache: str | None, clock) -> float:
-        """`clock` of one process."""
+        """Return `clock` of one process."""
         with ExitStack() as stack:
             start = time.perf_counter()
             worker = self.worker(variant, stack, cache)
@@ -161,7 +161,7 @@ class Benchmark:
             return clock(time.perf_counter() - start, step)
 
     def peak_memory(self, row: ModuleType) -> list[Line]:
-        """The peak during some steps after the first, above what the process held before the first."""
+        """Measure the peak memory during some steps after the first, above that before the first."""
         line = Line(row.KEY, row.TITLE, "bytes", row.TARGETS)
         for variant in self.variants_of(row):
             with ExitStack() as stack:
@@ -179,7 +179,7 @@ class Benchmark:
         return [line]
 
     def memory_growth(self, row: ModuleType) -> list[Line]:
-        """Resident memory and Python objects after many steps, less those after some."""
+        """Measure the growth of resident memory and of the number of Python objects between two numbers of steps."""
         memory = Line(row.KEY, f"{row.TITLE} memory", "bytes", limit=row.MEMORY_LIMIT, compared=False)
         objects = Line(row.KEY, f"{row.TITLE} objects", "count", limit=row.OBJECTS_LIMIT, compared=False)
         some, many = row.STEPS
@@ -200,12 +200,12 @@ class Benchmark:
 
 
 def name_of(row: ModuleType) -> str:
-    """The name of the file of `row`."""
+    """Return the name of the file of `row`."""
     return row.__name__.rpartition(".")[2]
 
 
 def results_of(worker: WorkerProcess) -> list[np.ndarray]:
-    """The arrays of the latest step of `worker`."""
+    """Return the arrays of the latest step of `worker`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "results.npz")
         worker.ask("save", path)
@@ -214,7 +214,7 @@ def results_of(worker: WorkerProcess) -> list[np.ndarray]:
 
 
 def judged(line: Line, results: dict, tolerance: float, reference: list[np.ndarray] | None = None) -> list[str]:
-    """Note in `line` how far results are from the reference (by default the first of REFERENCES); those that are too far."""
+    """Note in `line` the deviation of results from the reference (by default the first of REFERENCES); return the wrong ones."""
     reference = reference or next((results[name] for name in REFERENCES if name in results), None)
     wrong = []
     for name, arrays in results.items() if reference is not None else ():
@@ -226,11 +226,11 @@ def judged(line: Line, results: dict, tolerance: float, reference: list[np.ndarr
 
 
 def deviation(arrays: list[np.ndarray], reference: list[np.ndarray]) -> float:
-    """The largest difference of an element from the reference, as a share of the largest element of its array."""
+    """Return the largest difference of an element from the reference, relative to the largest element of its array."""
     if [array.shape for array in arrays] != [array.shape for array in reference]:
         return np.inf
     differences = [
         np.abs(array - expected).max() / max(np.abs(expected).max(), np.finfo(np.float32).tiny)
         for array, expected in zip(arrays, reference, strict=True)
     ]
-    return float(np.max(differences))  # not max(): that can lose a NaN
+    return float(np.max(differences))  # max() could lose a NaN

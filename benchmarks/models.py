@@ -1,4 +1,4 @@
-"""Thirteen Keras models, for the rows about first epochs and about training loops of one's own."""
+"""Thirteen Keras models, for the rows about first epochs and custom training loops."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from benchmarks.rows import fit_cnn, fit_lstm, fit_mlp, fit_transformer
 
 @dataclass(frozen=True)
 class Model:
-    """A model in words, its maker `build(keras)`, and its data: floats of `shape`, or integers below `tokens`."""
+    """A model: its description, its builder `build(keras)`, and its data: floats of `shape`, or integers below `tokens`."""
 
     title: str
     build: Callable[[Any], Any]
     shape: tuple[int, ...]
     tokens: int = 0
-    per_pixel: bool = False  # it gives a class for each pixel
+    per_pixel: bool = False  # the model returns a class for each pixel
 
     def data(self, count: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
-        """So many examples, and their classes."""
+        """Return `count` examples, and their classes."""
         random = np.random.default_rng(1)
         shape = (count, *self.shape)
         x = random.integers(0, self.tokens, shape).astype("int32") if self.tokens else random.random(shape, "float32")
@@ -29,7 +29,7 @@ class Model:
 
 
 def normed(layers, x, *convolutions, strides=1, activation="relu"):
-    """A convolution, batch norm and an activation."""
+    """Apply convolutions, each with batch norm and an activation."""
     for filters, size in convolutions:
         x = layers.Conv2D(filters, size, strides=strides, padding="same", use_bias=False)(x)
         x = layers.BatchNormalization()(x)

@@ -1,4 +1,4 @@
-"""How a row is measured on a GPU: a step, the first step, the peak of the card's memory; and the work of a step, counted."""
+"""Measurement of a row on a GPU: a step, the first step, the peak memory, and the counted work of a step."""
 
 import contextlib
 import math
@@ -17,19 +17,19 @@ from benchmarks.peers import Variant
 from benchmarks.precision import EXACT, TOLERANCES
 from benchmarks.workers import WorkerError, WorkerProcess
 
-# Targets of a step and of memory by the row's key: a small row's memory is what the libraries take while they choose kernels.
-# Every row has `BEST` times the best peer besides.
+# Targets of a step and of memory by the row's key. A small row's memory is that of the libraries' choice of kernels. Every row
+# also has the target `BEST` times the best peer.
 MODEL = {"jax_jit": 1.0, "torch_eager": 0.95, "torch_compile": 1.1}
 TARGETS = {"a": {"torch_eager": 0.6}, "rn": MODEL, "gpt": MODEL}
 MEMORY = {"rn": {"jax_jit": 1.0}, "gpt": {"jax_jit": 1.0}}
 BEST = 1.2
-# Compiles on the CPU alone and for long: beside the row before, where there is a card. The others measure kernels on it.
+# It compiles for long on the CPU alone, so on a card it starts during the row before. The others measure kernels there.
 AHEAD = "torch_compile"
 
 
 @dataclass
 class Figures:
-    """What was found of a row in one precision. `flops` and `moved` (bytes, as if nothing was fused) are those of a step."""
+    """The results of a row in one precision. `flops` and `moved` (bytes, as if nothing was fused) are those of a step."""
 
     row: str
     precision: str
@@ -41,46 +41,45 @@ class Figures:
 
     @classmethod
     def of(cls, row: ModuleType, precision: str) -> "Figures":
-        """Figures without a number."""
+        """Return results without numbers."""
         key, title = row.KEY, f"{row.TITLE}, {precision}"
         step, first = Line(key, title, "s", TARGETS.get(key, {})), Line(key, title, "s", compared=False)
         return cls(name_of(row), precision, step, first, Line(key, title, "bytes", MEMORY.get(key, {})))
 
     @classmethod
     def read(cls, stored: dict) -> "Figures":
-        """The figures that `asdict` wrote."""
+        """Read the results that `asdict` wrote."""
         return cls(**stored | {name: Line(**stored[name]) for name in ("step", "first", "memory")})
 
     def lines(self) -> list[Line]:
-        """The three lines."""
         return [self.step, self.first, self.memory]
 
     def give_up(self, name: str, reason: str) -> None:
-        """Note why the numbers are missing that a variant does not have."""
+        """Note the reason for the missing numbers of a variant."""
         for line in self.lines():
             if name not in line.numbers:
                 line.reasons.setdefault(name, reason)
 
     def forget(self, reason: str) -> None:
-        """Leave no number, for this reason."""
+        """Remove all numbers, with this reason."""
         for line in self.lines():
             line.reasons = dict.fromkeys([*line.numbers, *line.reasons], reason)
             line.numbers = {}
         self.flops = self.moved = math.nan
 
     def to_dict(self) -> dict:
-        """All of it, as JSON takes it."""
+        """Return everything as JSON data."""
         return asdict(self)
 
 
 def rank(variant: Variant) -> int:
-    """The place among those whose results are the reference."""
+    """Return the rank of a variant among the references for results."""
     return REFERENCES.index(variant.name) if variant.name in REFERENCES else len(REFERENCES)
 
 
 @contextlib.contextmanager
 def at_most(seconds: float, why: str) -> Iterator[None]:
-    """Raise TimeoutError in the body after so many seconds; what it started ends with it."""
+    """Raise TimeoutError in the body after `seconds`; the processes that it started end with it."""
 
     def expired(*_):
         raise TimeoutError(why)
@@ -96,7 +95,7 @@ def at_most(seconds: float, why: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_alarm() -> Iterator[None]:
-    """Let the alarm of `at_most` wait until the body is left: a process that starts is in nobody's hands yet."""
+    """Delay the alarm of `at_most` to the end of the body, as nobody would end a process that is just starting."""
     late: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, _: late.append(number))
     try:
@@ -109,7 +108,7 @@ def without_alarm() -> Iterator[None]:
 
 @dataclass
 class _Side:
-    """A variant that takes part, its process, and how many steps are a repetition."""
+    """A measured variant, its process, and the number of steps in a repetition."""
 
     worker: WorkerProcess
     steps: int = 0
@@ -117,7 +116,7 @@ class _Side:
 
 @dataclass
 class Begun:
-    """A row whose processes build their steps, one for each variant, and one for the exact results; they end with `stack`."""
+    """A row whose processes build their steps, one for each variant and one for exact results; they end with `stack`."""
 
     stack: ExitStack
     sides: dict[str, _Side]
@@ -128,8 +127,8 @@ class Begun:
 class OnACard:
     """Measures rows as `benchmark` would, for its variants.
 
-    `tiny`: there is no card, and rows that have tiny sizes take them. `roomy`: the card holds all variants of a row at the
-    same time, also of those that say `APART`.
+    `tiny`: without a card rows use their tiny sizes. `roomy`: the card has memory for all variants of a row at the same time,
+    also for rows with `APART`.
     """
 
     benchmark: Benchmark
@@ -142,7 +141,7 @@ class OnACard:
     def measure_all(
         self, rows: list[tuple[ModuleType, str]], end: float, seconds: Callable[[ModuleType], float]
     ) -> Iterator[tuple[ModuleType, Figures]]:
-        """The figures of each row in a precision; the processes of the next one start beside it. See `measure`."""
+        """Yield the results of each row in a precision; the processes of the next row start during its measurement."""
         begun = None
         try:
             for (row, precision), later in zip_longest(rows, rows[1:]):
@@ -153,9 +152,9 @@ class OnACard:
                 begun.stack.close()
 
     def measure(self, row: ModuleType, precision: str, end: float, seconds: float, begun: Begun | None = None) -> Figures:
-        """The figures of a row, which takes no more than `seconds` and ends at `end` (of `time.monotonic`).
+        """Return the results of a row, measured in at most `seconds`, and until `end` (of `time.monotonic`).
 
-        `begun`: what `begin` gave for it.
+        `begun` is the result of `begin` for it.
         """
         found, self.results, self.exact = Figures.of(row, precision), {}, None
         refused = getattr(row, "REFUSED", {}).get(precision)
@@ -179,20 +178,20 @@ class OnACard:
         return found
 
     def begin(self, row: ModuleType, precision: str) -> Begun | None:
-        """Start the processes of a row while another is measured; None: its variants cannot be there at the same time."""
+        """Start the processes of a row while another is measured; None if its variants cannot be in memory at the same time."""
         variants = self.benchmark.variants_of(row)
         if self.tiny or precision in getattr(row, "REFUSED", {}) or len(self.turns(row, variants)) != 1:
             return None
         return self.start(row, precision, variants, first=True)
 
     def turns(self, row: ModuleType, variants: list[Variant]) -> list[list[Variant]]:
-        """Which variants are there at the same time: all, or one at a time, that with the reference's results first."""
+        """Return the groups of variants that run at the same time: all, or one at a time, the reference first."""
         if self.roomy or not getattr(row, "APART", False):
             return [variants]
         return [[variant] for variant in sorted(variants, key=rank)]
 
     def start(self, row: ModuleType, precision: str, variants: list[Variant], first: bool) -> Begun:
-        """Start a process for each variant, all at the same time, and with the `first` ones that for the exact results."""
+        """Start a process for each variant at the same time, and with the `first` group that for exact results."""
         name, size, exact = name_of(row), "tiny" if self.tiny else "full", None
         with ExitStack() as stack:
             with without_alarm():
@@ -208,7 +207,7 @@ class OnACard:
             return Begun(stack.pop_all(), sides, exact)
 
     def in_float32(self, row: ModuleType, worker: WorkerProcess) -> list[np.ndarray] | None:
-        """The results for the same numbers in float32, of the first of REFERENCES that is there; None where it fails."""
+        """Return the results in float32 of the first of REFERENCES, for the same numbers; None if it fails."""
         try:
             worker.answer()
             worker.ask("look", row.CHECKED_STEPS)
@@ -219,7 +218,7 @@ class OnACard:
             worker.process.kill()
 
     def fill(self, found: Figures, row: ModuleType, begun: Begun) -> None:
-        """Measure variants that are there at the same time."""
+        """Measure variants that run at the same time."""
         sides = begun.sides
         if begun.exact is not None:
             self.exact = self.in_float32(row, begun.exact)
@@ -230,7 +229,7 @@ class OnACard:
             with self.noted(found, name, sides):
                 if self.tiny or name != AHEAD:
                     side.worker.send("look", 1)
-                # Half of the time at most: the others want some, too.
+                # At most half of the time, to leave some for the others.
                 (found.first.numbers[name],) = side.worker.answer(within=max(0.0, self.end - time.monotonic()) / 2)
                 if row.CHECKED_STEPS > 1:
                     side.worker.ask("look", row.CHECKED_STEPS - 1)
@@ -254,7 +253,7 @@ class OnACard:
                 found.flops, found.moved = sides["gradtape"].worker.ask("count")
 
     def take_turns(self, found: Figures, row: ModuleType, sides: dict[str, _Side]) -> None:
-        """The seconds of a step: the smallest of repetitions in which the variants take turns."""
+        """Measure the seconds of a step: the minimum of repetitions in which the variants take turns."""
         run = "run" if getattr(row, "STEPS_DEPEND", False) else "look"
         usual = getattr(row, "STEPS", None), getattr(row, "REPETITIONS", self.benchmark.effort.repetitions)
         steps, repetitions = getattr(row, "ON_A_CARD", usual)
@@ -269,7 +268,7 @@ class OnACard:
 
     @contextlib.contextmanager
     def noted(self, found: Figures, name: str, sides: dict[str, _Side]) -> Iterator[None]:
-        """Drop a side whose process answers with an error, and note that."""
+        """Drop a variant whose process answers with an error, and note the error."""
         try:
             yield
         except WorkerError as error:

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmarks.md, docs/gpu.md and README.md, from the stored runs: `python -m benchmarks.page --write`."""
+"""Generate the tables of docs/benchmarks.md, docs/gpu.md and README.md from stored runs: `python -m benchmarks.page --write`."""
 
 import sys
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from benchmarks.runs import Run, Stored, latest, stored
 BEGIN, END = "<!-- From benchmarks/results: make snapshot -->\n", "<!-- Until here -->\n"
 PAGE, README, GPUS = ROOT / "docs" / "benchmarks.md", ROOT / "README.md", ROOT / "docs" / "gpu.md"
 
-# The tables of the page for a CPU: a heading, and the keys of the rows in it. A key that is new stands in the first.
+# The tables of the page for a CPU: headings, and keys of rows. Other keys go to the first table.
 EAGER = "Eager code on our side"
 TABLES = {
     EAGER: "a b o o2 c d e f g2 i",
@@ -22,7 +22,7 @@ TABLES = {
     "Tape loops on Keras models; datasets": "tl tl2 tl3 tl4 tl5 dm dm2 dm3",
 }
 ON_A_CARD, MODELS, KINDS = "gpt rn a b c d g j m pe ja hv", ("gpt", "rn"), ("step", "first step", "memory")
-# README's table: rows by key with their words there, and columns, each of the first of these variants that has a ratio.
+# README's table: rows by key with their descriptions, and columns, each with the first of its variants that has a ratio.
 IN_README = {
     "a": "training step of a 10-layer MLP, width 16, eager",
     "b": "chain of 1,000 scalar sines, with its gradient, eager",
@@ -39,7 +39,7 @@ IN_README = {
     "tl3": "tape loop on a Keras transformer, eager",
     "dm3": "`tf.data`: `map` of images",
 }
-# The rows of docs/gpu.md, and their words there.
+# The rows of docs/gpu.md, and their descriptions.
 IN_GPUS = {
     "gpt": "GPT-2 small, batch 8 × 1,024 tokens, a training step",
     "rn": "ResNet-50, batch 64, a training step",
@@ -58,17 +58,17 @@ COLUMNS = {
 
 
 def share(number: float) -> str:
-    """A ratio with about three digits."""
+    """Format a ratio with about three digits."""
     return f"{number:.{0 if number >= 100 else 1 if number >= 10 else 2}f}"
 
 
 def ratio(line: Stored, name: str) -> str:
-    """The ratio alone, or a dash."""
+    """Return the ratio, or a dash."""
     return share(line.ratios[name]) if name in line.ratios else "–"
 
 
 def cell(line: Stored, name: str) -> str:
-    """The ratio and the number, as far as both were measured, or a dash."""
+    """Return the ratio and the number, as far as they exist, or a dash."""
     number = quantity(line.numbers[name], line.unit) if name in line.numbers else ""
     if name in line.ratios:
         return f"**{share(line.ratios[name])} ×**" + (f" ({number})" if number else "")
@@ -76,16 +76,16 @@ def cell(line: Stored, name: str) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A table of Markdown, whose first column is of words."""
+    """Return a Markdown table whose first column is text."""
     titles = list(head)
     lines = ["| " + " | ".join(titles) + " |", "|---|" + "--:|" * (len(titles) - 1)]
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
 def measured(lines: list[tuple[Stored, int]], title: str) -> list[str]:
-    """The table of these lines, with a column for each variant that has a number, and one for the run.
+    """Return the table of these lines, with a column for each variant that has a number, and one for the run.
 
-    Lines of one row that differ in the end of their titles share a line, their cells parted by strokes.
+    Lines of one row whose titles differ at the end share a line, with their cells separated by slashes.
     """
     names = [name for name in TITLES if any(name in line.numbers or name in line.ratios for line, _ in lines)]
     groups: dict[tuple[str, str], list[tuple[Stored, int]]] = {}
@@ -102,7 +102,7 @@ def measured(lines: list[tuple[Stored, int]], title: str) -> list[str]:
 
 
 def words(lines: list[Stored]) -> str:
-    """The title of a row, with the ends that differ behind a colon."""
+    """Return the title of a row, with differing ends behind a colon."""
     titles = [
         line.title + (f", {line.measured}" if line.measured != "step" else "") + (f", {line.precision}" if line.precision else "")
         for line in lines
@@ -115,7 +115,7 @@ def words(lines: list[Stored]) -> str:
 
 
 def target(line: Stored) -> list[str]:
-    """Each target that is not met, in words."""
+    """Format each missed target."""
     titles = TITLES | {"best": "the best", "limit": ""}
     kind = " ".join(filter(None, [line.precision, line.measured if line.measured != "step" else ""]))
     return [
@@ -127,7 +127,7 @@ def target(line: Stored) -> list[str]:
 
 
 def behind(runs: list[Run]) -> list[str]:
-    """The table of what is behind its target."""
+    """Return the table of missed targets."""
     rows = []
     for device in ("cpu", "gpu"):
         lines = [line for line, _ in latest(runs, device) if line.behind()]
@@ -143,7 +143,7 @@ def behind(runs: list[Run]) -> list[str]:
 
 
 def on_page(runs: list[Run]) -> str:
-    """The generated part of docs/benchmarks.md."""
+    """Return the generated part of docs/benchmarks.md."""
     cpu, gpu = latest(runs, "cpu"), latest(runs, "gpu")
     text = ["## On a CPU", "", *said(runs, "cpu")]
     known = " ".join(TABLES.values()).split()
@@ -161,7 +161,7 @@ def on_page(runs: list[Run]) -> str:
 
 
 def said(runs: list[Run], device: str) -> list[str]:
-    """The runs of a device, by number."""
+    """List the runs of a device by number."""
     of_device = [run for run in runs if run.device == device]
     used = {number for _, number in latest(runs, device)}
     words = [f"({number}) {run.heading()}" for number, run in enumerate(of_device, 1) if number in used]
@@ -169,7 +169,7 @@ def said(runs: list[Run], device: str) -> list[str]:
 
 
 def in_readme(runs: list[Run]) -> str:
-    """README's table."""
+    """Return README's table."""
     lines: dict[str, Stored] = {}
     for line, _ in latest(runs, "cpu"):
         lines.setdefault(line.key, line)
@@ -188,7 +188,7 @@ def in_readme(runs: list[Run]) -> str:
 
 
 def in_gpus(runs: list[Run]) -> str:
-    """The table of docs/gpu.md: times, and their ratios to PyTorch's eager code."""
+    """Return the table of docs/gpu.md: times, and their ratios to PyTorch's eager code."""
     lines = {(line.key, line.precision): line for line, _ in latest(runs, "gpu") if line.measured == "step"}
     rows = []
     for key, words in IN_GPUS.items():
@@ -200,7 +200,7 @@ def in_gpus(runs: list[Run]) -> str:
 
 
 def replaced(page: str, text: str) -> str:
-    """The page with `text` between its marks."""
+    """Return the page with `text` between its marks."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -209,7 +209,7 @@ def replaced(page: str, text: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """The pages as the stored runs have them now."""
+    """Return the pages for the current stored runs."""
     runs, makers = stored(), {PAGE: on_page, README: in_readme, GPUS: in_gpus}
     return {path: replaced(path.read_text("utf-8"), make(runs)) for path, make in makers.items()}
 

@@ -1,4 +1,4 @@
-"""Who takes part: the variants that a row may have a function for, and the Python environment of each peer."""
+"""The variants for which a row may have a function, and the Python environments of their peers."""
 
 import importlib.util
 import subprocess
@@ -25,7 +25,7 @@ REQUIREMENTS = {
 class Variant:
     """A column of the table: `function` of a row's file, run in the environment of `peer`.
 
-    Two are gradtape with a setting, for rows that ask for it: `tuned` keeps memory, `pure` records ops in Python.
+    Two are gradtape with a setting, for rows that request it: `tuned` keeps memory, `pure` records ops in Python.
     """
 
     name: str
@@ -59,13 +59,13 @@ TITLES = {variant.name: variant.title for variant in VARIANTS}
 
 
 class PeerUnavailable(Exception):
-    """A peer that cannot be installed here; the message says why."""
+    """Raised with the reason if a peer cannot be installed."""
 
 
 def python_of(peer: str, given: dict[str, str]) -> str:
-    """The Python that can import `peer`: the one given for it, this one if it can, or that of an environment made here.
+    """Return a Python that can import `peer`: the given one, this one, or that of an environment created here.
 
-    Raises PeerUnavailable where pip cannot install it.
+    Raises PeerUnavailable if pip cannot install it.
     """
     if peer in given:
         return given[peer]
@@ -93,6 +93,6 @@ print(importlib.metadata.version(sys.argv[1]))
 
 
 def version_of(peer: str, python: str) -> str:
-    """The version of `peer` that `python` imports, or "here" for a gradtape that is run from its folder."""
+    """Return the version of `peer` that `python` imports, or "here" for gradtape run from its folder."""
     found = subprocess.run([python, "-c", VERSION, peer], capture_output=True, text=True)
     return found.stdout.strip() or "here"

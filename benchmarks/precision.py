@@ -1,13 +1,13 @@
-"""A row's numbers in bfloat16: what its `start()` draws, rounded, and PyTorch's tensors of that."""
+"""A row's data in bfloat16: the rounded result of its `start()`, also as PyTorch's tensors."""
 
 import functools
 
-EXACT = "rounded"  # numbers of bfloat16 in float32: what results in bfloat16 are compared with
-TOLERANCES = {"float32": 5e-3, "bfloat16": 5e-2}  # on a card, where products of float32 are TensorFloat-32 on every side
+EXACT = "rounded"  # numbers of bfloat16 stored in float32, the reference for results in bfloat16
+TOLERANCES = {"float32": 5e-3, "bfloat16": 5e-2}  # on a GPU, where all sides compute float32 products in TensorFloat-32
 
 
 def rounded(start, dtype="bfloat16"):
-    """`start` of a row with its floating-point arrays rounded to bfloat16, as arrays of `dtype`, in the same nested lists."""
+    """Return `start` of a row with floating-point arrays rounded to bfloat16, as arrays of `dtype`, in the same nest."""
     from ml_dtypes import bfloat16
 
     def of(value):
@@ -19,7 +19,7 @@ def rounded(start, dtype="bfloat16"):
 
 
 def set_up_torch(device, precision):
-    """Make tensors on `device`, "cpu" or "gpu", also of bfloat16, with TensorFloat-32 in products as on the other sides."""
+    """Make `device`, "cpu" or "gpu", the default, also for bfloat16, with TensorFloat-32 products as on the other sides."""
     import torch
 
     from_numpy = torch.from_numpy
@@ -38,7 +38,7 @@ def set_up_torch(device, precision):
 
 
 def wide(array):
-    """An array of NumPy's or PyTorch's as NumPy's; bfloat16, which files of arrays do not know, as float32."""
+    """Convert an array of NumPy or PyTorch to NumPy, and bfloat16, which array files do not support, to float32."""
     import numpy as np
 
     if hasattr(array, "detach"):

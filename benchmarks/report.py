@@ -19,7 +19,7 @@ OURS = "gradtape"
 
 
 def quantity(number: float, unit: str) -> str:
-    """`number` with three digits and the unit that suits it."""
+    """Format `number` with three digits and a suitable unit."""
     scale, name = next((pair for pair in SCALES[unit] if abs(number) >= pair[0]), SCALES[unit][-1])
     scaled = number / scale
     digits = 0 if unit == "count" or abs(scaled) >= 100 or scaled == 0 else 1 if abs(scaled) >= 10 else 2
@@ -27,14 +27,14 @@ def quantity(number: float, unit: str) -> str:
 
 
 def ratio(line: Line, name: str) -> float | None:
-    """Gradtape's number as a multiple of that of the variant `name`: below 1, gradtape is ahead."""
+    """Return the ratio of gradtape's number to that of the variant `name`: below 1, gradtape is faster."""
     if line.compared and name != OURS and name in line.numbers and OURS in line.numbers:
         return line.numbers[OURS] / line.numbers[name]
     return None
 
 
 def cell(line: Line, name: str) -> tuple[str, ...]:
-    """The ratio, where there is one, and the number, or a dash."""
+    """Return the ratio, if there is one, and the number, or a dash."""
     if name not in line.numbers:
         return ("–",)
     share = ratio(line, name)
@@ -43,7 +43,7 @@ def cell(line: Line, name: str) -> tuple[str, ...]:
 
 
 def verdicts(line: Line) -> list[tuple[bool, str]]:
-    """Each target that can be judged: whether it is met, and the target in words."""
+    """Return for each target with a number whether it is met, and its text."""
     found = []
     for name, target in line.targets.items():
         share = ratio(line, name)
@@ -55,12 +55,12 @@ def verdicts(line: Line) -> list[tuple[bool, str]]:
 
 
 def columns_of(lines: list[Line]) -> list[str]:
-    """The variants that any line has a number for, in the order of the table."""
+    """Return the variants with a number in any line, in the order of the table."""
     return [name for name in TITLES if any(name in line.numbers for line in lines)]
 
 
 def notes(lines: list[Line]) -> list[str]:
-    """Why numbers are missing, one note for each reason, and how far results deviated."""
+    """Return the reasons for missing numbers, and the deviations of results."""
     rows = {}
     for line in lines:
         for name, reason in line.reasons.items():
@@ -73,7 +73,7 @@ def notes(lines: list[Line]) -> list[str]:
 
 
 def print_table(lines: list[Line], heading: str) -> None:
-    """The table on the terminal, then the notes."""
+    """Print the table on the terminal, then the notes."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=170)
@@ -98,7 +98,7 @@ def print_table(lines: list[Line], heading: str) -> None:
 
 
 def machine() -> str:
-    """The machine, by cores and processor family only: "2 cores of AMD EPYC (family 25)"."""
+    """Describe the machine by cores and processor family only: "2 cores of AMD EPYC (family 25)"."""
     fields = {}
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo") as file:

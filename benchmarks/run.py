@@ -1,4 +1,4 @@
-"""Compare gradtape with JAX, PyTorch and TensorFlow: one table, everybody's repetitions interleaved in one call."""
+"""Compare gradtape with JAX, PyTorch and TensorFlow: one table, with the repetitions of all interleaved in one call."""
 
 import argparse
 import json
@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def choice(parser: argparse.ArgumentParser, text: str | None, known) -> list[str]:
-    """The names in `text`, separated by commas, all of which are `known`; all known ones without a text."""
+    """Return the names in `text`, separated by commas, all of them `known`; by default all known ones."""
     chosen = list(known) if text is None else text.split(",")
     for name in chosen:
         if name not in known:

@@ -1,6 +1,6 @@
 """Stored runs: a JSON file in `benchmarks/results/` for each, with machine, versions, date, rows and ratios.
 
-The tables of docs/benchmarks.md and README.md are made of them, by `benchmarks/page.py`.
+`benchmarks/page.py` generates the tables of docs/benchmarks.md and README.md from them.
 """
 
 import json
@@ -17,9 +17,10 @@ FOLDER = ROOT / "benchmarks" / "results"
 
 @dataclass
 class Stored:
-    """A line of a table: numbers in `unit`, ratios of gradtape's number to those of others, and what is wanted of both.
+    """A line of a table: numbers in `unit`, ratios of gradtape's number to those of others, and their targets.
 
-    `measured` is "step", "first step" or "memory", and `precision` that of a row on a GPU. In `targets`, "best" is the best peer.
+    `measured` is "step", "first step" or "memory", and `precision` that of a row on a GPU. In `targets`, "best" is the best
+    peer.
     """
 
     key: str
@@ -35,13 +36,13 @@ class Stored:
 
     @classmethod
     def of(cls, line: Line, title: str | None = None, **more) -> "Stored":
-        """The line with its ratios."""
+        """Return the line with its ratios."""
         ratios = {name: share for name in TITLES if (share := ratio(line, name)) is not None}
         found = asdict(line) | {"title": title or line.title} | more
         return cls(ratios=ratios, **{name: found[name] for name in found.keys() - {"compared", "deviations"}})
 
     def behind(self) -> dict[str, tuple[float | None, float]]:
-        """The targets that are not met: the ratio, None for a limit of gradtape's own number, and the target."""
+        """The missed targets: the ratio, None for a limit of gradtape's own number, and the target."""
         ratios = self.ratios | ({"best": max(self.ratios.values())} if self.ratios else {})
         found = {name: (ratios[name], most) for name, most in self.targets.items() if ratios.get(name, 0.0) > most}
         if self.limit is not None and self.numbers.get("gradtape", self.limit) > self.limit:
@@ -63,7 +64,7 @@ class Run:
     lines: list[Stored]
 
     def heading(self) -> str:
-        """The run in words."""
+        """The description of the run."""
         versions = [f"Python {self.python}"] if self.python else []
         versions += [f"{peer} {version}" for peer, version in self.versions.items()]
         said = "" if self.repetitions == "full" else ", few repetitions"
@@ -71,13 +72,13 @@ class Run:
 
 
 def stored(folder: Path = FOLDER) -> list[Run]:
-    """All stored runs, the oldest first."""
+    """Return all stored runs, the oldest first."""
     found = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
     return [Run(**run | {"lines": [Stored(**line) for line in run["lines"]]}) for run in found]
 
 
 def store(run: Run, folder: Path = FOLDER) -> Path:
-    """Write a run; a whole one replaces all of its device that were there."""
+    """Write a run; a whole one replaces all earlier ones of its device."""
     folder.mkdir(exist_ok=True)
     if run.whole:
         for path in folder.glob("*.json"):
@@ -90,7 +91,7 @@ def store(run: Run, folder: Path = FOLDER) -> Path:
 
 
 def latest(runs: Iterable[Run], device: str) -> list[tuple[Stored, int]]:
-    """Each row's lines, all of the latest run that measured it, with the number of that run among those of the device."""
+    """Return each row's lines from the latest run that measured it, with the number of that run on the device."""
     found: dict[tuple[str, str, str], tuple[list[Stored], int]] = {}
     for number, run in enumerate([run for run in runs if run.device == device], 1):
         measured: dict[tuple[str, str, str], tuple[list[Stored], int]] = {}

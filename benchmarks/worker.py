@@ -1,4 +1,4 @@
-"""A process that runs one row of the benchmark for one peer, told what to do by lines on its standard input.
+"""A process that runs one row of the benchmark for one peer, controlled by lines on its standard input.
 
 ====================== ===================================== ==========================================
 line                   what it does                          answer
@@ -16,8 +16,8 @@ device_peak            the most that it held on the device   ok BYTES (nan: the 
 count                  counts a step of gradtape's           ok FLOPS BYTES
 ====================== ===================================== ==========================================
 
-An exception is answered by `error` and its last line, in full on standard error. Only what the row itself needs is
-imported: a worker is also how a cold start is measured.
+An exception is answered by `error` and its last line, and printed in full on standard error. The worker imports only modules
+that the row needs, because cold starts are measured with it, too.
 """
 
 import os
@@ -32,7 +32,7 @@ LINUX = sys.platform == "linux"
 
 
 def flatten(output):
-    """The arrays in nested lists and tuples, in order."""
+    """Yield the arrays in nested lists and tuples, in order."""
     if isinstance(output, list | tuple):
         for part in output:
             yield from flatten(part)
@@ -41,7 +41,7 @@ def flatten(output):
 
 
 def values(output):
-    """Every array of `output` as NumPy sees it, which waits for it; no copy is made where memory can be shared."""
+    """Convert every array of `output` to NumPy, which waits for it, without copies where memory can be shared."""
     import numpy as np
 
     def seen(array):
@@ -54,7 +54,7 @@ def values(output):
 
 
 def wait_on_a_card(output):
-    """Wait until `output` is there, and everything else that was begun; nothing is copied to the host."""
+    """Wait until `output` and everything else in progress is computed, without copying to the host."""
     if "gradtape" in sys.modules:
         sys.modules["gradtape"].test.experimental.sync_devices()
     elif "torch" in sys.modules:
@@ -64,7 +64,7 @@ def wait_on_a_card(output):
 
 
 def resident_and_peak():
-    """Bytes of memory that this process holds, and the most that it held."""
+    """Return the resident and the peak memory of this process in bytes."""
     if LINUX:
         with open("/proc/self/status") as status:
             fields = dict(line.split(":", 1) for line in status)
@@ -76,7 +76,7 @@ def resident_and_peak():
 
 
 class Worker:
-    """The commands; the methods bear their names."""
+    """The commands, each by the method of its name."""
 
     def __init__(self):
         self.step = self.output = None
@@ -154,7 +154,7 @@ class Worker:
 
 
 def main():
-    # Frameworks print to standard output; the answers get a pipe that only they can reach.
+    # Frameworks print to standard output, so the answers get a pipe of their own.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     worker = Worker()

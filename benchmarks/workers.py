@@ -1,4 +1,4 @@
-"""A worker as a process of its own that is asked for one thing at a time."""
+"""A worker process that executes one request at a time."""
 
 import contextlib
 import os
@@ -14,13 +14,13 @@ ON_A_GPU = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
 class WorkerError(Exception):
-    """What a worker answered instead of `ok`."""
+    """A worker's error."""
 
 
 class WorkerProcess:
-    """A worker (see worker.py) for `variant`, halted by a signal except while it is asked for something.
+    """A worker (see worker.py) for `variant`, suspended by a signal while it has no request.
 
-    `cache` is the folder where it may keep compiled programs for later processes; `log` gets its standard error.
+    `cache` is the folder for compiled programs of later processes; `log` gets its standard error.
     """
 
     def __init__(self, variant: Variant, python: str, cache: Path, log, device: str = "cpu"):
@@ -51,15 +51,16 @@ class WorkerProcess:
         return self.answer()
 
     def send(self, *words) -> None:
-        """Send a line and wait for nothing: `answer` must follow."""
+        """Send a line without waiting; `answer` must follow."""
         self.process.send_signal(signal.SIGCONT)
         with contextlib.suppress(BrokenPipeError):  # then there is no answer either
             print(*words, file=self.process.stdin)
 
     def answer(self, within: float | None = None, halt: bool = True) -> list[float]:
-        """Wait for the answer, and return its numbers; raises WorkerError, also after so many seconds, which ends the process.
+        """Wait for the answer, and return its numbers; raises WorkerError, also after `within` seconds, and then ends the
+        process.
 
-        Without `halt` the process goes on with what it was asked for besides.
+        Without `halt` the process is not suspended, but continues with another request.
         """
         answer = self._line(within)
         if not answer:
@@ -72,7 +73,7 @@ class WorkerProcess:
         return [float(number) for number in rest.split()]
 
     def _line(self, within: float | None) -> str:
-        """The next line; "" where the process ended. (A text stream would keep a second line where `select` does not see it.)"""
+        """Return the next line; "" if the process has ended. (A text stream could buffer a line that `select` does not see.)"""
         pipe = self.process.stdout.fileno()
         while b"\n" not in self.unread:
             if within is not None and not select.select([pipe], [], [], within)[0]:
@@ -91,7 +92,7 @@ class WorkerProcess:
         self.answer()
 
     def send_prepare(self, row: str, precision: str = "float32", size: str = "full") -> None:
-        """Have the step built while others build theirs: `answer` must follow."""
+        """Request the step to be built while others build theirs; `answer` must follow."""
         if self.variant.tuned:
             self.ask("tune")
         self.send("prepare", row, self.variant.function, self.device, precision, size)

@@ -1,3 +1,3 @@
-"""Keras on gradtape: the backend `KERAS_BACKEND=gradtape`. Only Keras imports `keras_gradtape.src`; see `hook` for how."""
+"""Keras on gradtape: the backend `KERAS_BACKEND=gradtape`. Only Keras imports `keras_gradtape.src`, as `hook` explains."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Which backend a program asks Keras for, and whether that is this one. Standard library only."""
+"""The choice of Keras's backend, and whether it is this one. Standard library only."""
 
 import contextlib
 import importlib.util
@@ -10,11 +10,11 @@ INHERITED = "GRADTAPE_AS_TENSORFLOW"  # the environment variable that `gradtape.
 
 
 def nothing_else_is_chosen() -> bool:
-    """Return whether Keras would take TensorFlow, its default, which is not there."""
+    """Return whether Keras would use its default, TensorFlow, which is not installed."""
     if "KERAS_BACKEND" in os.environ or importlib.util.find_spec("tensorflow") is not None:
         return False
     settings = os.path.join(os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras"), "keras.json")
-    with contextlib.suppress(OSError, ValueError), open(settings) as file:  # as Keras, which goes on without the file
+    with contextlib.suppress(OSError, ValueError), open(settings) as file:  # like Keras, ignore a missing or invalid file
         return bool(json.load(file).get("backend", "tensorflow") == "tensorflow")
     return True
 
@@ -25,6 +25,6 @@ def door_is_open() -> bool:
 
 
 def choose() -> None:
-    """Choose this backend where a program asks Keras for TensorFlow's, and gradtape stands for that."""
+    """Choose this backend if a program asks Keras for TensorFlow's, and gradtape replaces TensorFlow."""
     if door_is_open() and os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
         os.environ["KERAS_BACKEND"] = NAME

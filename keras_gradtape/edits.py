@@ -1,4 +1,4 @@
-"""The table of what gradtape changes in Keras as its modules are imported, and the one function that does it.
+"""The table of changes that gradtape makes in Keras's modules at import, and the function that applies them.
 
 A change that finds nothing to change is an error. `docs/keras.md` shows the table.
 """
@@ -11,16 +11,16 @@ from keras_gradtape import patches, trees
 from keras_gradtape.trees import arm
 from keras_gradtape.versions import AFTER, OLDEST, WORKS, Keras
 
-PLUGGABLE = (3, 16)  # from here on Keras loads a backend NAME from the package `keras_NAME`, if it knows the name
+PLUGGABLE = (3, 16)  # from this version on Keras loads a known backend NAME from the package `keras_NAME`
 
 
 class Edit(NamedTuple):
-    """One change of modules of Keras: of their syntax trees (`changes_tree`), or of their names once they are loaded."""
+    """One change of Keras's modules: of their syntax trees (`changes_tree`), or of their names after they are loaded."""
 
     modules: str
     change: Callable[[Any], Any]
     why: str
-    goes: str  # which change of Keras would make this one go
+    goes: str  # the change in Keras that would make this one unnecessary
     changes_tree: bool = False
     since: tuple[int, ...] = OLDEST
     before: tuple[int, ...] = AFTER
@@ -266,7 +266,7 @@ EDITS = (
 
 
 def of_version(version: tuple[int, ...]) -> dict[str, list[Edit]]:
-    """Return the changes that a version of Keras needs, by module."""
+    """Return the changes for a version of Keras, by module."""
     found: dict[str, list[Edit]] = {}
     for edit in EDITS:
         if edit.since <= version and (version < edit.before or edit.before == AFTER):
@@ -276,7 +276,7 @@ def of_version(version: tuple[int, ...]) -> dict[str, list[Edit]]:
 
 
 def change(edit: Edit, name: str, subject: Any, keras: Keras) -> None:
-    """Change `subject`, the syntax tree of the module `name` or the loaded module. Raises RuntimeError if nothing was changed."""
+    """Apply a change to `subject`, the syntax tree of the module `name` or the loaded one; RuntimeError if it has no effect."""
     try:
         took = edit.change(subject)
         values = {} if edit.changes_tree else {place: (_owner(subject, place), value) for place, value in took.items()}
@@ -289,7 +289,7 @@ def change(edit: Edit, name: str, subject: Any, keras: Keras) -> None:
 
 
 def _owner(module: ModuleType, place: str) -> Any:
-    """The module, or its class that a dotted name names."""
+    """Return the module, or the class in it that a dotted name refers to."""
     kind = place.rpartition(".")[0]
     return getattr(module, kind) if kind else module
 
@@ -303,7 +303,7 @@ def missed(edit: Edit, name: str, keras: Keras) -> RuntimeError:
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
-    """Yield the table for a page: modules, why, and which change of Keras would make the row go."""
+    """Yield the rows of a page's table: modules, the reason, and the change in Keras that would make the row unnecessary."""
     for edit in EDITS:
         only = " (3.15)" if edit.before == PLUGGABLE else " (3.16)" if edit.since == PLUGGABLE else ""
         modules = ", ".join(f"`{name.removeprefix('keras.src.')}`" for name in edit.modules.split())

@@ -1,9 +1,9 @@
-"""Makes "gradtape" a backend that Keras knows. Standard library only, and nothing of Keras is imported.
+"""The import hook that makes "gradtape" a backend of Keras. It imports the standard library only.
 
-Keras's modules are changed as they are imported, by the table in `edits`: Keras 3.16 loads a backend NAME from the package
-`keras_NAME` once it knows the name, and 3.15 has chains of `if backend() == ...`. No cache holds what is compiled so.
+Keras's modules are changed at import, by the table in `edits`. Keras 3.16 loads a backend NAME from the package `keras_NAME`
+if it knows the name; 3.15 has chains of `if backend() == ...`. Changed modules are not cached.
 
-`startup.py`, which Python runs when it starts, installs this hook when Keras is imported with KERAS_BACKEND=gradtape.
+`startup.py`, which Python runs at start, installs this hook when Keras is imported with KERAS_BACKEND=gradtape.
 """
 
 import ast
@@ -20,7 +20,7 @@ from keras_gradtape.versions import Keras, check, installed
 
 
 def install() -> None:
-    """Have Keras's modules changed as they are imported. An error if it is too late, or if the Keras that is there cannot be."""
+    """Install the hook; an error if Keras is already imported, or if this Keras cannot be changed."""
     if any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
     if "keras.src.backend" in sys.modules:
@@ -30,20 +30,20 @@ def install() -> None:
         )
     keras = installed()
     if keras is None:
-        return  # Python says so
+        return  # Python raises the error
     finder = Finder(keras)
     check(keras, finder.edits)
     sys.meta_path.insert(0, finder)
 
 
 class Finder:
-    """Finds the modules of Keras that are changed, as Python's own finder does or another, and has them changed."""
+    """The finder of Keras's modules that are changed; other finders locate them."""
 
     def __init__(self, keras: Keras) -> None:
         self.keras, self.edits = keras, of_version(keras.numbers)
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of a module that is changed; None for every other."""
+        """Return the spec of a module in the table; None for others."""
         if fullname not in self.edits:
             return None
         for finder in (PathFinder, *sys.meta_path):
@@ -56,7 +56,7 @@ class Finder:
 
 
 class Loader(InspectLoader):
-    """Loads a module as `loader` does, with its changes: of its syntax tree first, then of its names."""
+    """A loader that wraps `loader`, and changes the module's syntax tree first, and then its names."""
 
     def __init__(self, loader: Any, edits: list[Edit], keras: Keras) -> None:
         self._loader, self._edits, self._keras = loader, edits, keras
@@ -65,21 +65,21 @@ class Loader(InspectLoader):
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Leave it to the loader."""
+        """Delegate to the wrapped loader."""
         made: ModuleType | None = self._loader.create_module(spec)
         return made
 
     def is_package(self, fullname: str) -> bool:
-        """Return what the loader says."""
+        """Delegate to the wrapped loader."""
         return bool(self._loader.is_package(fullname))
 
     def get_source(self, fullname: str) -> str | None:
-        """Return the source as Keras has it."""
+        """Return the unchanged source."""
         found: str | None = self._loader.get_source(fullname)
         return found
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """Return the code, compiled from the changed syntax tree. What needs no such change comes from the loader's cache."""
+        """Return the code, compiled from the changed syntax tree, or from the loader's cache if the tree is unchanged."""
         edits = [edit for edit in self._edits if edit.changes_tree]
         if not edits:
             code: CodeType | None = self._loader.get_code(fullname)

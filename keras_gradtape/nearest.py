@@ -1,4 +1,4 @@
-"""Notes on errors of Keras that name a word which is misspelt: the nearest one that Keras knows."""
+"""Notes on Keras's errors about an unknown word: the most similar known one."""
 
 import difflib
 import functools
@@ -8,16 +8,16 @@ from typing import Any
 
 
 def note(error: BaseException, word: str, known: Iterable[str]) -> None:
-    """Add the word of `known` that is nearest to `word` to an error, if one is near."""
+    """Add the word of `known` that is most similar to `word` to an error, if there is one."""
     near = difflib.get_close_matches(word, sorted(known))
     if near:
         words = {*word.split("_")}
-        best = max(near, key=lambda name: len(words & {*name.split("_")}))  # of equal ones the first, which is the nearest
+        best = max(near, key=lambda name: len(words & {*name.split("_")}))  # the first of equal ones is the most similar
         error.add_note(f"Did you mean {best!r} for {word!r}?")
 
 
 def naming_keywords(init: Callable[..., None]) -> Callable[..., None]:
-    """Return the `__init__` of Keras's that refuses keyword arguments it does not know, with notes on those."""
+    """Wrap an `__init__` of Keras that refuses unknown keyword arguments, so that its errors get notes on these."""
 
     @functools.wraps(init)
     def named(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,6 +1,6 @@
-"""Changes of Keras's modules once they are loaded. Each takes the module, and returns the new values of its names.
+"""Changes of loaded Keras modules. Each function takes the module, and returns the new values of its names.
 
-A dotted name is an attribute of one of its classes. Nothing of Keras is imported here, and gradtape when a function needs it.
+A dotted name is an attribute of a class. Keras is not imported here, and gradtape only in functions that need it.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ from keras_gradtape.stand_ins import (
 
 
 def back_up_together(module) -> dict[str, Any]:
-    """Have several processes back up one checkpoint; alone, Keras's two files serve.
+    """Make several processes back up one common checkpoint; a single process uses Keras's two files.
 
-    A checkpoint has the weights, the optimizer's state, that of random layers and the epoch in one file, so that none is older
-    than the others. Each process has its parts of variables that lie in parts.
+    The checkpoint is one file of the weights, the optimizer's state, the states of random layers and the epoch, so that they
+    are consistent. Each process writes its parts of sharded variables.
     """
     from gradtape._src.core.base import hooks
 
@@ -34,7 +34,7 @@ def back_up_together(module) -> dict[str, Any]:
     save, load, end = kind._save_model, kind._load_model, kind.on_train_end
 
     def backup(self, number):
-        """The checkpoint, and the manager that gives each one files of its own, so that none is half written over."""
+        """Return the checkpoint, and the manager, which writes each to new files, so that none is half overwritten."""
         tf: Any = sys.modules["gradtape"]
         self._epoch, self._number = (tf.Variable(value, dtype="int64") for value in (self._current_epoch, number))
         parts = {"epoch": self._epoch, "number": self._number, "optimizer": self.model.optimizer}
@@ -62,7 +62,8 @@ def back_up_together(module) -> dict[str, Any]:
         if hooks.clients.together is None:
             end(self, logs)
         else:
-            hooks.clients.together("the end of a backup", lambda: None)  # all have seen the last one before it goes
+            # The old backup is removed only after all processes have seen the new one.
+            hooks.clients.together("the end of a backup", lambda: None)
             hooks.clients.once(os.path.join(self.backup_dir, "latest"), lambda: end(self, logs))
 
     found = {"_save_model": _save_model, "_load_model": _load_model, "on_train_end": on_train_end}
@@ -70,9 +71,9 @@ def back_up_together(module) -> dict[str, Any]:
 
 
 def dispatch_in_order(module) -> dict[str, Any]:
-    """Run callbacks that may run beside the training in one thread, which an interrupt of the training leaves whole.
+    """Run callbacks that may run in the background in one thread, which an interrupt of the training does not break.
 
-    Keras's threads are Python's pool, which such an interrupt can leave locked: Python does not end then.
+    Keras uses Python's thread pool, which an interrupt can leave locked, so that Python does not exit.
     """
     from gradtape._src.core.platform.runtime import Background
 
@@ -80,7 +81,7 @@ def dispatch_in_order(module) -> dict[str, Any]:
 
 
 def let_interrupts_through(module) -> dict[str, Any]:
-    """Let an interrupt through that arrives while the values of logs are read, where Keras drops it with any other error."""
+    """Let an interrupt through while the values of logs are read, where Keras drops it with all other errors."""
 
     def pythonify_logs(logs):
         from keras.src import ops
@@ -101,22 +102,22 @@ def let_interrupts_through(module) -> dict[str, Any]:
 
 
 def claim_tensorflow(module) -> dict[str, Any]:
-    """Have Keras's backend say to this module that it is TensorFlow's, which the module asks for by name."""
+    """Make Keras's backend name itself TensorFlow for this module, which compares the name."""
     return {"backend": Changed(module.backend, backend=lambda: "tensorflow")}
 
 
 def ask_privately(module) -> dict[str, Any]:
-    """Have the module ask for the backend that runs, as Keras's public `backend()` may say "tensorflow"."""
+    """Make the module ask for the actual backend, because Keras's public `backend()` may return "tensorflow"."""
     return {"keras": Changed(module.keras, backend=backend)}
 
 
 def add_name(module) -> dict[str, Any]:
-    """Add the name to the backends that Keras loads from a package of their own."""
+    """Add the name to the backends that Keras loads from separate packages."""
     return {"PLUGGABLE_BACKENDS": module.PLUGGABLE_BACKENDS | {NAME}}
 
 
 def say_tensorflow(module) -> dict[str, Any]:
-    """Have Keras's public `backend()` say "tensorflow" where gradtape stands for that, as programs branch on the name."""
+    """Make Keras's public `backend()` return "tensorflow" if gradtape replaces TensorFlow, as programs branch on the name."""
     chosen = module.backend
 
     @functools.wraps(chosen)
@@ -128,9 +129,9 @@ def say_tensorflow(module) -> dict[str, Any]:
 
 
 def keep_64_bits(module) -> dict[str, Any]:
-    """64 bits are real here: "int" is int64, as with TensorFlow, and no dtype is narrowed by a promotion.
+    """Keep 64-bit dtypes: "int" is int64, as with TensorFlow, and promotion narrows no dtype.
 
-    Only uint32 with int32 is not made wider: Keras's tests want what JAX gives there.
+    Only uint32 with int32 is not widened, because Keras's tests expect JAX's result.
     """
     promoted = module._lattice_result_type
 
@@ -146,7 +147,7 @@ def keep_64_bits(module) -> dict[str, Any]:
 
 
 def know_graphs(module) -> dict[str, Any]:
-    """Take no function of gradtape's for a graph of TensorFlow's, where `sys.modules` has gradtape under that name."""
+    """Prevent functions of gradtape from being taken for TensorFlow graphs when `sys.modules` has gradtape as "tensorflow"."""
     asks_tensorflow, converted = module.in_tf_graph, module.convert_tf_tensor
 
     def convert_tf_tensor(outputs, dtype=None):
@@ -159,9 +160,9 @@ def know_graphs(module) -> dict[str, Any]:
 
 
 def extend_dynamic_backend(module) -> dict[str, Any]:
-    """Let `DynamicBackend` of Keras 3.15 be set to this backend.
+    """Make `DynamicBackend` of Keras 3.15 accept this backend.
 
-    TensorFlow's, which datasets ask for, is this one where TensorFlow is not loaded.
+    It also replaces TensorFlow's backend, which datasets ask for, if TensorFlow is not loaded.
     """
     kind = module.DynamicBackend
     known_attribute, set_known = kind.__getattr__, kind.set_backend
@@ -184,7 +185,7 @@ def extend_dynamic_backend(module) -> dict[str, Any]:
 
 
 def keep_op_errors(module) -> dict[str, Any]:
-    """Keep the class of an op's error where Keras 3.15 adds the arguments of a call, as Keras makes errors of a message alone."""
+    """Keep the class of an op's error when Keras 3.15 adds the arguments of a call: it creates errors from a message alone."""
     add_arguments = module.inject_argument_info_in_traceback
 
     def inject_argument_info_in_traceback(fn, object_name=None):
@@ -205,7 +206,7 @@ def keep_op_errors(module) -> dict[str, Any]:
 
 
 def keep_class(module) -> dict[str, Any]:
-    """Keep the class of an op's error where Keras 3.16 adds the arguments of a call."""
+    """Keep the class of an op's error when Keras 3.16 adds the arguments of a call."""
     add_arguments = module.inject_argument_info_in_error
 
     def inject_argument_info_in_error(e, *args, **kwargs):
@@ -215,7 +216,7 @@ def keep_class(module) -> dict[str, Any]:
 
 
 def of_its_class(first: Any, error: Any) -> Any:
-    """Return Keras's `error`, which tells `first` with the arguments of a call, as one of the class of `first`, an op's error."""
+    """Convert Keras's `error`, which repeats `first` with the arguments of a call, to the class of `first`, an op's error."""
     if not (hasattr(error, "_keras_call_info_injected") and hasattr(first, "node_def")) or type(error) is type(first):
         return error
     told: Any = type(first)(first.node_def, first.op, str(error))
@@ -224,7 +225,7 @@ def of_its_class(first: Any, error: Any) -> Any:
 
 
 def call_tensors_tensorflows(module) -> dict[str, Any]:
-    """Call arguments that are tensors `tf.Tensor`, as on TensorFlow; Keras has no name for those of other backends."""
+    """Name tensors in arguments `tf.Tensor`, as on TensorFlow, because Keras has no name for those of other backends."""
     formatted, is_tensor = (
         module.format_argument_value,
         lambda value: getattr(module.backend, "ops", module.backend).is_tensor(value),
@@ -238,27 +239,27 @@ def call_tensors_tensorflows(module) -> dict[str, Any]:
 
 
 def give_tensorflow(module) -> dict[str, Any]:
-    """Give gradtape to code that is written with TensorFlow's names."""
+    """Provide gradtape under TensorFlow's name for code that is written for TensorFlow."""
     return {"tf": tensorflow}
 
 
 def give_loaded(module) -> dict[str, Any]:
-    """Give TensorFlow where a program has loaded it, and gradtape elsewhere."""
+    """Provide TensorFlow if a program has loaded it, and gradtape otherwise."""
     return {"tf": loaded_tensorflow}
 
 
 def know_datasets(module) -> dict[str, Any]:
-    """Have `split_dataset` take gradtape's datasets for those of `tf.data`, which it tells by the names of their classes."""
+    """Make `split_dataset` recognize gradtape's datasets, as it identifies those of `tf.data` by class name."""
     is_other = module.is_tf_dataset
     return {"is_tf_dataset": lambda dataset: isinstance(dataset, tensorflow.data.Dataset) or is_other(dataset)}
 
 
 def encode_rows(module) -> dict[str, Any]:
-    """Have rows of different lengths encoded by classes, as TensorFlow's backend does: what fills a row up is no class."""
+    """Encode rows of different lengths by class, as TensorFlow's backend does. Padding is no class."""
     utils = module.numerical_utils
 
     def encode_categorical_inputs(inputs, *args, **kwargs):
-        if isinstance(inputs, tensorflow.RaggedTensor):  # gradtape's
+        if isinstance(inputs, tensorflow.RaggedTensor):  # a RaggedTensor of gradtape
             inputs = inputs.to_tensor(-1)
         return utils.encode_categorical_inputs(inputs, *args, **kwargs)
 
@@ -266,8 +267,8 @@ def encode_rows(module) -> dict[str, Any]:
 
 
 def slice_strings(module) -> dict[str, Any]:
-    """Have arrays of strings sliced as they are: Keras asks whether their dtype, object, is one of floats."""
-    is_named = hasattr(module, "is_float_dtype")  # as from Keras 3.16 on
+    """Slice arrays of strings unchanged, where Keras tests whether their dtype, object, is floating."""
+    is_named = hasattr(module, "is_float_dtype")  # in Keras 3.16 and later
     is_float = (module if is_named else module.backend).is_float_dtype
 
     def is_float_dtype(dtype):
@@ -277,9 +278,9 @@ def slice_strings(module) -> dict[str, Any]:
 
 
 def save_whole(module) -> dict[str, Any]:
-    """Have models and weights written beside their file and put in its place at the end; Keras writes into the file itself.
+    """Write models and weights to a temporary file that replaces the target, where Keras writes to the target itself.
 
-    A folder, a file elsewhere, an object that is written to and weights in several files are written as Keras does.
+    Folders, remote files, file objects and weights in several files are written by Keras.
     """
     return {
         "save_model": beside(module.save_model, ".keras"),
@@ -288,12 +289,12 @@ def save_whole(module) -> dict[str, Any]:
 
 
 def save_hdf5_whole(module) -> dict[str, Any]:
-    """Have models in HDF5 written so."""
+    """Write models in HDF5 atomically, too."""
     return {"save_model_to_hdf5": beside(module.save_model_to_hdf5, (".h5", ".hdf5"))}
 
 
 def beside(save, endings):
-    """Keras's function `save(model, filepath, ...)`, which writes the file whole if its name ends so."""
+    """Wrap Keras's function `save(model, filepath, ...)`, so that it writes files with these endings atomically."""
 
     @functools.wraps(save)
     def saved(model, filepath, *args, **kwargs):
@@ -311,7 +312,7 @@ def beside(save, endings):
 
         variables = [*model.variables, *getattr(getattr(model, "optimizer", None), "variables", ())]
         if devices.in_parts([variable.value.held().value for variable in variables]):
-            write()  # all processes have to read them
+            write()  # all processes take part in reading them
         else:
             hooks.clients.once(path, write)
 
@@ -319,7 +320,7 @@ def beside(save, endings):
 
 
 def load_whole(module) -> dict[str, Any]:
-    """Have an error of a file that is read name the file, and leave the weights of the model as they were."""
+    """Make errors of reading a file name it, and leave the model's weights unchanged."""
     load_model, load_weights = module.load_model, module.load_weights
 
     @functools.wraps(load_model)
@@ -343,7 +344,7 @@ def load_whole(module) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def named(filepath):
-    """Add the name of a file to an error that does not say it."""
+    """Add the name of a file to an error that does not mention it."""
     try:
         yield
     except Exception as error:
@@ -353,7 +354,7 @@ def named(filepath):
 
 
 def find_optimizers(module) -> dict[str, Any]:
-    """Find PyTorch's optimizers: a file that Keras wrote on PyTorch names those that only PyTorch can import."""
+    """Find PyTorch's optimizers: a file that Keras wrote on PyTorch refers to classes that only PyTorch can import."""
     retrieve = module._retrieve_class_or_fn
 
     def _retrieve_class_or_fn(name, registered_name, module, *args, **kwargs):
@@ -365,7 +366,7 @@ def find_optimizers(module) -> dict[str, Any]:
 
 
 def suggest(module) -> dict[str, Any]:
-    """Have an identifier that Keras cannot interpret answered by the nearest one."""
+    """Add the most similar known name to the error for an unknown identifier."""
     interpret, known = module.get, module.ALL_OBJECTS_DICT
 
     @functools.wraps(interpret)
@@ -381,7 +382,7 @@ def suggest(module) -> dict[str, Any]:
 
 
 def refuse_onnx(module) -> dict[str, Any]:
-    """Keras 3.15 knows a list of backends there, writes nothing for another one, and does not say so."""
+    """Raise an error for the export to ONNX, as Keras 3.15 silently writes nothing for unknown backends."""
 
     def export_onnx(model, filepath, *args, **kwargs):
         raise NotImplementedError(

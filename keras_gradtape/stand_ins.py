@@ -1,4 +1,4 @@
-"""What stands for TensorFlow, and for Keras's backends, in modules of Keras that ask for one by its name."""
+"""Substitutes for TensorFlow, and for Keras's backends, in modules of Keras that import them by name."""
 
 import importlib
 import sys
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 
 class TensorFlow:
-    """gradtape, which the backend has imported, and what Keras asks of TensorFlow beyond that."""
+    """gradtape, which the backend has imported, plus other names that Keras uses of TensorFlow."""
 
     available = True
     TypeSpec = type("TypeSpec", (), {})
@@ -17,14 +17,14 @@ class TensorFlow:
 
 
 class Backend:
-    """Keras's backend, as a module that is imported before it."""
+    """A substitute for Keras's backend in modules that are imported before it."""
 
     def __getattr__(self, name):
         return getattr(importlib.import_module("keras.src.backend"), name)
 
 
 class Loaded:
-    """What `theirs` gives where a program has loaded TensorFlow, `ours` elsewhere."""
+    """The value `theirs` if a program has loaded TensorFlow, else `ours`."""
 
     def __init__(self, theirs, ours):
         self._theirs, self._ours = theirs, ours
@@ -45,7 +45,7 @@ class Changed:
 
 
 def stands_for_tensorflow() -> bool:
-    """Return whether the module `tensorflow` of this process has gradtape's names."""
+    """Return whether the module `tensorflow` of this process is gradtape."""
     loaded, own = sys.modules.get("tensorflow"), sys.modules.get("gradtape")
     return own is not None and getattr(loaded, "Tensor", None) is own.Tensor
 

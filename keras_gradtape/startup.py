@@ -1,10 +1,10 @@
-"""Wait for the import of Keras, and install the hook if this backend is asked for.
+"""Install the hook at the import of Keras, if this backend is chosen.
 
-It is run when Python starts (keras_gradtape.pth), or by the import of gradtape, where Python reads no such file.
+It runs at the start of Python (keras_gradtape.pth), or at the import of gradtape where Python reads no such file.
 
-So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. Where nothing chooses a backend, Keras takes
-TensorFlow; a program that has imported gradtape, and has no TensorFlow, gets this one. With GRADTAPE_AS_TENSORFLOW=1, which
-processes inherit from `gradtape run`, the import of TensorFlow is waited for too, and gives gradtape. Nothing else is imported.
+So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. Without a choice Keras uses TensorFlow; a
+program that has imported gradtape, and has no TensorFlow, gets this backend. With GRADTAPE_AS_TENSORFLOW=1, which child
+processes inherit from `gradtape run`, the import of TensorFlow gives gradtape. Nothing else is imported.
 """
 
 import os
@@ -12,9 +12,9 @@ import sys
 
 
 class KerasIsImported:
-    """The first finder that is asked for `keras`. It finds nothing; it only sees the moment.
+    """A finder that is asked for `keras` first, and finds nothing; it only detects the import.
 
-    It waits on where the hook was not installed: a library may only look whether Keras is there.
+    It remains if the hook was not installed, as a library may only test whether Keras exists.
     """
 
     @staticmethod
@@ -29,7 +29,7 @@ class KerasIsImported:
         if os.environ.get("KERAS_BACKEND") == choosing.NAME:
             from keras_gradtape import hook
 
-            sys.meta_path.remove(KerasIsImported)  # the hook asks where Keras is
+            sys.meta_path.remove(KerasIsImported)  # the hook locates Keras itself
             try:
                 hook.install()
             except BaseException:
@@ -38,7 +38,7 @@ class KerasIsImported:
 
 
 class TensorflowIsImported:
-    """The first finder that is asked for `tensorflow`: it makes `gradtape.as_tensorflow` ready, which finds it."""
+    """A finder that is asked for `tensorflow` first, and runs `gradtape.as_tensorflow`, whose finder finds it."""
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):

@@ -1,4 +1,4 @@
-"""Changes of the syntax trees of Keras's modules. Each returns the number of places that it has changed."""
+"""Changes of the syntax trees of Keras's modules. Each function returns the number of changes."""
 
 import ast
 import functools
@@ -11,12 +11,12 @@ RAGGED_ELSEWHERE = "ragged and backend.backend() != 'tensorflow'"
 
 
 def arm(source: str) -> Callable[[ast.Module], int]:
-    """Return the change that adds an arm for this backend, which runs `source`."""
+    """Return the change that adds a branch for this backend, which runs `source`."""
     return functools.partial(add_arm, source=source)
 
 
 def add_arm(tree: ast.Module, source: str) -> int:
-    """Add an arm for this backend to the chain of `if backend() == ...`, if that ends with an error or a fallback."""
+    """Add a branch for this backend to a chain of `if backend() == ...` that ends with an error or a fallback."""
     for statement in tree.body:
         if not (
             isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)
@@ -33,16 +33,16 @@ def add_arm(tree: ast.Module, source: str) -> int:
 
 
 def import_gradtape(tree: ast.Module, tensorflow: str = "tensorflow", backend: str = "backend") -> int:
-    """Have every import of TensorFlow import the module of gradtape of that name.
+    """Replace imports of TensorFlow by those of gradtape's substitutes.
 
-    `tensorflow` and `backend` are names in `stand_ins`: what stands for TensorFlow, and for Keras's backend of it.
+    `tensorflow` and `backend` are names in `stand_ins`: the substitutes for TensorFlow, and for Keras's backend of it.
     """
     count = 0
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tensorflow":
             node.module = NAME + node.module.removeprefix("tensorflow")
         elif isinstance(node, ast.ImportFrom) and [name.name for name in node.names] == ["tensorflow"]:
-            if node.module == "keras.src.utils.module_utils":  # Keras's module that imports it when it is first used
+            if node.module == "keras.src.utils.module_utils":  # Keras's lazily imported module
                 node.module, node.names[0].name = f"{PACKAGE}.stand_ins", tensorflow
             elif node.module == "keras.src.backend":
                 node.module, node.names[0].name = f"{PACKAGE}.stand_ins", backend
@@ -62,7 +62,7 @@ import_loaded = functools.partial(import_gradtape, tensorflow="loaded_tensorflow
 
 
 def allow_rows(tree: ast.Module) -> int:
-    """Remove the refusal of `ragged=True`, which Keras has for TensorFlow's backend alone."""
+    """Remove the refusal of `ragged=True` on other backends than TensorFlow's."""
     count = 0
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

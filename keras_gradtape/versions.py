@@ -1,4 +1,4 @@
-"""Which Keras is there, and which versions of it gradtape works with. Nothing of Keras is imported to find that out."""
+"""The installed Keras, and the versions that gradtape supports. Keras itself is not imported."""
 
 import importlib.util
 import os
@@ -14,19 +14,19 @@ WRITTEN = re.compile(rb"^__version__ = [\"'](.+)[\"']", re.MULTILINE)
 
 
 class Keras(NamedTuple):
-    """A Keras that can be imported: its version, as text, and its folder."""
+    """An importable Keras: its version, as text, and its folder."""
 
     version: str
     folder: str
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The version as numbers; the oldest that works if it is not known."""
+        """The version as numbers; the oldest supported one if it is unknown."""
         return numbers(self.version) or OLDEST
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a release, of pre-releases as well."""
+    """Parse the numbers of a release or pre-release."""
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
@@ -34,13 +34,13 @@ OLDEST, AFTER = map(numbers, VERSIONS.split(","))
 
 
 def installed() -> Keras | None:
-    """Return the Keras that `import keras` takes, or None if there is none."""
+    """Return the Keras that `import keras` finds, or None."""
     spec = importlib.util.find_spec("keras")
     return None if spec is None else described(spec)
 
 
 def described(spec: ModuleSpec) -> Keras:
-    """Return the version that the files of a Keras name. Metadata may be another's, where there are two on the path."""
+    """Return the version in the files of a Keras. Its metadata may belong to another Keras on the path."""
     folder, loader = [*(spec.submodule_search_locations or ()), ""][0], spec.loader
     for file in ("src/version.py", "__init__.py"):
         try:
@@ -53,7 +53,7 @@ def described(spec: ModuleSpec) -> Keras:
 
 
 def check(keras: Keras, modules: Any) -> None:
-    """Raise ImportError for a Keras that is too old, or has not the `modules` that are changed; warn of one that is newer."""
+    """Raise ImportError for a Keras that is too old, or lacks the `modules` to change; warn of one that is newer."""
     if keras.numbers < OLDEST:
         raise ImportError(
             f"Keras {keras.version} ({keras.folder}) is too old for gradtape. {WORKS}{another(keras)}", name="keras"
@@ -74,7 +74,7 @@ def check(keras: Keras, modules: Any) -> None:
 
 
 def another(keras: Keras) -> str:
-    """Return a sentence on a Keras further down the path that would do; empty if there is none."""
+    """Return a sentence about another Keras on the path that is supported; empty if there is none."""
     for entry in sys.path:
         spec = PathFinder.find_spec("keras", [entry])
         other = None if spec is None else described(spec)

@@ -1,4 +1,4 @@
-"""Results of the library against numbers written in a test."""
+"""The assertion that results of the library agree with numbers in a test."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import gradtape as tf
 
 
 def agree(actual, expected, rtol=5e-6, atol=1e-6):
-    """Assert that `actual` has the values of `expected`, to rounding, and exactly its shapes.
+    """Assert that `actual` has the values of `expected` up to rounding, and exactly its shapes.
 
     `actual` is a tensor, a variable, `IndexedSlices`, `None`, or a nest of them in lists, tuples and dicts; `expected`
     is the same nest with a number, an array or a nested list of numbers for each tensor.

@@ -1,4 +1,4 @@
-"""What every test can use: the figures printed after a run, and how many random cases to draw."""
+"""Fixtures for all tests: figures that are printed after a run, and the number of random cases."""
 
 import gc
 import os
@@ -7,9 +7,9 @@ from collections import Counter
 
 from tests.xla import QUICK
 
-# Before JAX is imported: a kernel that would promote two dtypes silently fails instead.
+# Before JAX is imported: a kernel that would silently promote two dtypes then fails.
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
-# The tests compile thousands of small programs that nobody will need again.
+# The tests compile thousands of small programs that are not needed again.
 os.environ.setdefault("GRADTAPE_CACHE_DIR", "")
 os.environ.setdefault("XLA_FLAGS", QUICK)
 
@@ -22,8 +22,8 @@ hypothesis.settings.register_profile("long", derandomize=True, deadline=None, ma
 COUNT = "count: "
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
-KEPT = 1_000  # compiled programs; JAX itself would keep 2,048 of each kind
-compiled = 0  # since the last time that none was kept
+KEPT = 1_000  # number of compiled programs to keep; JAX itself would keep 2,048 of each kind
+compiled = 0  # number of compilations since all programs were dropped
 
 
 def pytest_addoption(parser):
@@ -31,7 +31,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    gc.disable()  # until all is collected, which lives until the end
+    gc.disable()  # while objects are created that live until the end
     hypothesis.settings.load_profile("long" if config.getoption("--long") else "short")
 
 
@@ -44,8 +44,8 @@ def pytest_collection_modifyitems(config, items):
 def pytest_collection_finish():
     keep_what_lives()
     gc.enable()
-    gc.set_threshold(20_000, 20, 20)  # nor is there a use to look so often at what JAX traces
-    import jax.monitoring  # here, as the process that only distributes the tests does without
+    gc.set_threshold(20_000, 20, 20)  # and rarely later, as JAX creates many objects while tracing
+    import jax.monitoring  # here, as the process that only distributes the tests does not need it
 
     jax.monitoring.register_event_duration_secs_listener(count_compiled)
 
@@ -56,25 +56,28 @@ def count_compiled(event, seconds, **more):
 
 
 def keep_what_lives():
-    """Let no later collection of garbage go through what lives now, as one takes most of a second among thousands of tests and
-    the caches of JAX. Many tests collect, and so does `tf.config.clear_cache`."""
+    """Exclude all current objects from later garbage collections.
+
+    Among thousands of tests and JAX's caches a collection takes most of a second. Many tests collect, and so does
+    `tf.config.clear_cache`.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """After a module what it left is kept, and compiled programs are forgotten from time to time.
+    """Exclude the objects of a finished module from garbage collection, and sometimes drop compiled programs.
 
-    JAX keeps an MLIR context of 1.4 MB with each, and MLIR visits all that live whenever it makes one, so that among 2,000 a
-    program takes nearly twice as long to compile. Not too often, as kernels of ops that several tests run are compiled again.
+    JAX keeps an MLIR context of 1.4 MB for each program, and MLIR visits all of them when it creates one. Among 2,000 a
+    program takes nearly twice as long to compile. Dropping too often would recompile kernels that several tests use.
     """
     global compiled
     if compiled >= KEPT:
         import jax
 
         jax.clear_caches()
-        gc.unfreeze()  # what only the caches held
+        gc.unfreeze()  # objects that only the caches held
         compiled = 0
         keep_what_lives()
     elif nextitem is None or nextitem.path != item.path:
@@ -83,13 +86,13 @@ def pytest_runtest_teardown(item, nextitem):
 
 @pytest.fixture(scope="session")
 def fuzz_factor(pytestconfig):
-    """How many times its usual number of seeds a fuzzing test draws: 1, or 20 under `make test-long`."""
+    """Return the factor for the number of seeds of a fuzzing test: 1, or 20 under `make test-long`."""
     return 20 if pytestconfig.getoption("--long") else 1
 
 
 @pytest.fixture(autouse=True)
 def jax_with_64_bits(request):
-    """JAX has 64 bits in tests that compare with it; in all others it has the 32 of any process."""
+    """Enable 64 bits in JAX for tests that compare with it; other tests have the default of 32."""
     if not {"jax", "jnp", "lax"} & {*vars(request.module)}:
         jax = sys.modules.get("jax")
         assert jax is None or not jax.config.jax_enable_x64, "a module of tests switched JAX's 64 bits on for all"
@@ -103,7 +106,7 @@ def jax_with_64_bits(request):
 
 @pytest.fixture(autouse=True)
 def all_run_on_host():
-    """No op that says that it runs on NumPy failed there and was compiled in silence."""
+    """Fail if an op with a NumPy kernel failed on the host, and was silently compiled."""
     yield
     execution = sys.modules.get("gradtape._src.core.engine.execution")
     assert execution is None or execution.counters.not_on_host == 0
@@ -111,7 +114,7 @@ def all_run_on_host():
 
 @pytest.fixture(autouse=True)
 def compilers_take_no_time(monkeypatch):
-    """The log tells of slow compilations, and a machine may be slow: the clock of that stands still."""
+    """Stop the clock of the log about slow compilations, as a machine may be slow."""
     compilations = sys.modules.get("gradtape._src.core.engine.compilations")
     if compilations is not None:
         monkeypatch.setattr(compilations, "clock", lambda: 0.0)
@@ -119,7 +122,7 @@ def compilers_take_no_time(monkeypatch):
 
 @pytest.fixture
 def compiled_early():
-    """Programs are compiled when they are first seen, and do not run on the host before."""
+    """Compile programs when they are first seen, without running them on the host before."""
     import gradtape as tf
 
     tf.config.compile_early()

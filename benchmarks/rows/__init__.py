@@ -1,11 +1,11 @@
-"""The rows: a file each, or one of several that a file makes, named `file:which`."""
+"""The rows: one in each file, or several created by a file, named `file:which`."""
 
 from importlib import import_module
 from typing import Any
 
 
 def find(name: str) -> Any:
-    """The row of this name, with what its file or its maker says of it."""
+    """Return the row of this name, with the attributes of its file or its builder."""
     file, _, which = name.partition(":")
     module = import_module(f"benchmarks.rows.{file}")
     if not which:

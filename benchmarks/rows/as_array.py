@@ -1,4 +1,4 @@
-"""What `np.asarray` costs of a tensor whose value is known, 50 times."""
+"""The cost of `np.asarray` for a tensor with a known value, 50 times."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ COUNT = 50
 
 
 def start():
-    """The matrices, the same for everybody."""
+    """Return the matrices, the same for all variants."""
     return np.random.default_rng(0).standard_normal((COUNT, 4, 4)).astype("float32")
 
 

@@ -1,4 +1,4 @@
-"""Keras's AugMix in eager code: a chain of operations that is drawn anew in each call."""
+"""Keras's AugMix in eager code: a chain of operations that is drawn in each call."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ MEASURE = "time per step"
 STEPS_DEPEND = True
 CHECKED_STEPS = 1
 STEPS, REPETITIONS = 3, 3
-TOLERANCE = np.inf  # the chains are drawn by each side's own generator
+TOLERANCE = np.inf  # each variant draws the chains with its own generator
 TARGETS = {"keras_tensorflow": 2.0}
 
 

@@ -1,4 +1,4 @@
-"""The memory of a backward pass of 16 blocks: with a budget here, with each block checkpointed elsewhere."""
+"""The memory of a backward pass of 16 blocks: gradtape with a budget, others with each block checkpointed."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ BLOCKS, WIDTH, ROWS = 16, 128, 2048
 
 
 def start():
-    """Rows, and two matrices for each block, the same for everybody."""
+    """Return rows, and two matrices for each block, the same for all variants."""
     random = np.random.default_rng(0)
     weights = []
     for _ in range(BLOCKS):

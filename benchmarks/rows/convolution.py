@@ -1,4 +1,4 @@
-"""One convolution with relu whose input and kernel both want a gradient: no structure to exploit."""
+"""One convolution with relu, with gradients to input and kernel: no structure to exploit."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ WITH_TUNED_ALLOCATOR = True
 
 
 def start():
-    """Images [32, 32, 32, 32] and a kernel [3, 3, 32, 64]."""
+    """Return images [32, 32, 32, 32] and a kernel [3, 3, 32, 64]."""
     random = np.random.default_rng(0)
     images = random.standard_normal((32, 32, 32, 32)).astype("float32")
     return images, (0.05 * random.standard_normal((3, 3, 32, 64))).astype("float32")
@@ -49,7 +49,7 @@ def tensorflow_function():
 
 
 def torch_step(torch, compiled=lambda function: function):
-    """In PyTorch's own layout, NCHW; the gradients are turned by views to compare them."""
+    """Return the step in PyTorch's own layout, NCHW. Gradients are transposed by views for comparison."""
     images, kernel = (torch.from_numpy(value) for value in start())
     images = images.permute(0, 3, 1, 2).contiguous().requires_grad_()
     kernel = kernel.permute(3, 2, 0, 1).contiguous().requires_grad_()

@@ -1,4 +1,4 @@
-"""A pass over a dataset that maps single elements: `map`, then `batch` where elements are trained on in batches."""
+"""A pass over a dataset with `map` over single elements, and then `batch` where a training would use batches."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ WHICH = {
 
 
 def of(which):
-    """The row of one dataset."""
+    """Return the row of one dataset."""
     number = 1 + list(WHICH).index(which)
     return SimpleNamespace(
         KEY=f"dm{number}" if number > 1 else "dm",
@@ -46,7 +46,7 @@ def images(tf):
 
 
 def a_pass(tf, which):
-    """The step: all elements; gives the last."""
+    """Return the step: a pass over all elements that returns the last one."""
     dataset = globals()[which](tf)
 
     def step():

@@ -10,7 +10,7 @@ BATCHES = 8
 
 
 def of(which):
-    """The row of one model."""
+    """Return the row of one model."""
     model, number = MODELS[which], 1 + list(MODELS).index(which)
     sides = {name: partial(side, backend, model) for name, backend in BACKENDS.items()}
     title = f"cold: first epoch of Keras fit, {model.title}"
@@ -19,5 +19,5 @@ def of(which):
 
 
 def side(backend, model):
-    """The step on one backend."""
+    """Return the step on one backend."""
     return epoch(backend, model.build, *model.data(BATCH * BATCHES))

@@ -19,7 +19,7 @@ def start(layers=LAYERS):
 
 
 def tensorflow_loss(tf, weights, x):
-    """Compute the mean square of what the encoder gives for [batch, length, width]."""
+    """Compute the mean square of the encoder's output for [batch, length, width]."""
     batch, length = x.shape[:2]
 
     def normalized(x):

@@ -1,4 +1,4 @@
-"""The training step of row (a) as a function on each side: what calling a compiled step costs."""
+"""The training step of row (a) as a function in all variants: the cost of calling a compiled step."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ LAYERS, WIDTH, BATCH, RATE = 10, 16, 8, 0.01
 
 
 def start():
-    """The batch, and the weights."""
+    """Return the batch and the weights."""
     random = np.random.default_rng(0)
     batch = random.standard_normal((BATCH, WIDTH)).astype("float32")
     return batch, [(0.3 * random.standard_normal((WIDTH, WIDTH))).astype("float32") for _ in range(LAYERS)]

@@ -1,4 +1,4 @@
-"""A training step of GPT-2 small on 8 × 1,024 tokens: the tape, all gradients, gradient descent. Weights are drawn."""
+"""A training step of GPT-2 small on 8 × 1,024 tokens: the tape, all gradients, gradient descent. Weights are random."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ RATE, EPSILON = 0.01, 1e-5
 
 @dataclass(frozen=True)
 class Size:
-    """The tokens of a batch, and the network; each head is 64 wide in GPT-2."""
+    """The tokens of a batch, and the size of the network; in GPT-2 each head has width 64."""
 
     batch: int
     length: int
@@ -36,7 +36,7 @@ TINY = Size(batch=2, length=16, vocabulary=100, width=64, layers=2, heads=4)
 
 
 def start():
-    """Draw tokens, the next ones, and the weights: of the embedding, of the positions, of each layer, of the last norm."""
+    """Return tokens, next tokens, and weights: of the embedding, the positions, each layer, and the last norm."""
     random, width = np.random.default_rng(0), SIZE.width
 
     def normal(*shape):
@@ -65,7 +65,7 @@ def network(x, layers, last, normalized, attention, gelu):
 
 
 def gradtape():
-    """With Keras's attention, as its users write it."""
+    """Return the step with Keras's attention."""
     import gradtape as tf
 
     tokens, following, embedding, positions, layers, last = start()
@@ -100,7 +100,7 @@ def gradtape():
 
 
 def gradtape_fit():
-    """The same network of Keras's layers, trained by `fit`."""
+    """Return the step of `fit` on the same network of Keras's layers."""
     import gradtape as tf
 
     tokens, following, embedding, positions, drawn, last = start()
@@ -108,7 +108,7 @@ def gradtape_fit():
     tf.keras.config.set_dtype_policy(embedding.dtype.name)
 
     def parts(weights):
-        """The weights as Keras's attention has them: of query, key, value and output, [width, heads, each]."""
+        """Convert the weights to those of Keras's attention: query, key, value and output, [width, heads, each]."""
         scale, offset, into, into_bias, out, out_bias, *rest = weights
         into, biases = into.reshape(-1, 3, SIZE.heads, each), into_bias.reshape(3, SIZE.heads, each)
         projected = [array for i in range(3) for array in (into[:, i], biases[i])]
@@ -135,7 +135,7 @@ def gradtape_fit():
 
 
 def torch_step(torch, compiled=lambda function: function):
-    """With PyTorch's own attention, as its users write it."""
+    """Return the step with PyTorch's own attention."""
     tokens, following, embedding, positions, layers, last = start()
     functional = torch.nn.functional
     tokens, following = torch.from_numpy(tokens), torch.from_numpy(following)
@@ -188,7 +188,7 @@ def torch_compile():
 
 
 def jax_jit():
-    """With JAX's own attention, as its users write it."""
+    """Return the step with JAX's own attention."""
     import jax
     import jax.numpy as jnp
 

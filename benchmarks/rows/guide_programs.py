@@ -1,4 +1,4 @@
-"""The corpus of programs as users write them, one behind the other as one script; tests compare each with TensorFlow."""
+"""The corpus of user programs, concatenated to one script; tests compare each with TensorFlow."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ SIZES = (64, 128, 128, 10)
 
 
 def start():
-    """Examples, weights, and the vector, the same for everybody."""
+    """Return examples, weights, and the vector, the same for all variants."""
     random = np.random.default_rng(0)
     shapes = list(itertools.pairwise(SIZES))
     weights = [(random.standard_normal(shape) / np.sqrt(shape[0])).astype("float32") for shape in shapes]

@@ -1,4 +1,4 @@
-"""Row (g) once its shapes have been seen: every step has another of 16 shapes than the one before."""
+"""Row (g) for known shapes: every step has another of 16 shapes than the one before."""
 
 from functools import partial
 

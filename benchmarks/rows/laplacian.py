@@ -1,6 +1,6 @@
 """The Laplacian of a network 64-128-128-128-1 at 32 points: the kinetic energy of a wave function.
 
-folx computes it forward, as is done here; with JAX alone one takes the diagonal of the Hessian.
+folx and gradtape compute it in forward mode. With JAX alone it is the trace of the Hessian.
 """
 
 import itertools
@@ -16,7 +16,7 @@ TARGETS = {"jax_jit": 1.0, "folx": 1.0}
 
 
 def start():
-    """The points and the weights of the network."""
+    """Return the points and the weights of the network."""
     draw = np.random.default_rng(0).standard_normal
     sizes = (64, 128, 128, 128, 1)
     weights = [(draw(size) / size[0] ** 0.5).astype("float32") for size in itertools.pairwise(sizes)]

@@ -1,7 +1,7 @@
 """NIST's largest regression set (two Gaussian peaks on an exponential, 250 observations, 8 parameters), from its first start.
 
-SciPy has MINPACK's algorithm, a model in NumPy and the same tolerances; it takes its Jacobian by differences, as it does unless
-somebody writes one. Optimistix runs as a compiled JAX program; its algorithm and its tests of convergence are its own.
+SciPy uses MINPACK's algorithm, a model in NumPy, the same tolerances, and by default a Jacobian by finite differences.
+Optimistix runs as a compiled JAX program, with its own algorithm and convergence tests.
 """
 
 import json

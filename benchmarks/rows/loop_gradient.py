@@ -13,7 +13,7 @@ SIZE = 64
 
 
 def start():
-    """Where the loop starts, and its weights."""
+    """Return the initial value of the loop, and its weights."""
     random = np.random.default_rng(0)
     return random.standard_normal(SIZE).astype("float32"), (0.1 * random.standard_normal(SIZE)).astype("float32")
 

@@ -13,7 +13,7 @@ STEPS_OF_TIME, BATCH, INPUTS, UNITS = 50, 32, 64, 128
 
 
 def start():
-    """The input, and the weights of input, state and bias; gates in PyTorch's order: input, forget, cell, output."""
+    """Return the input, and the weights of input, state and bias; gates in PyTorch's order: input, forget, cell, output."""
     random = np.random.default_rng(0)
     shapes = [(STEPS_OF_TIME, BATCH, INPUTS), (INPUTS, 4 * UNITS), (UNITS, 4 * UNITS), (4 * UNITS,)]
     scales = [1.0, 0.1, 0.1, 0.0]

@@ -1,4 +1,4 @@
-"""10,000 steps of row (a): what the process holds after 10,000 and did not hold after 1,000."""
+"""10,000 steps of row (a): the memory held after 10,000 steps, compared with that after 1,000."""
 
 from benchmarks.rows.mlp import gradtape as gradtape, jax_jit as jax_jit, torch_eager as torch_eager
 

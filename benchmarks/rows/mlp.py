@@ -1,4 +1,4 @@
-"""10 layers of tanh, 16 wide, a batch of 8: forward, backward and SGD, over and over."""
+"""10 layers of tanh of width 16, a batch of 8: repeated forward pass, backward pass and SGD."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ LAYERS, WIDTH, BATCH, RATE = 10, 16, 8, 0.01
 
 
 def start():
-    """Inputs and weights, the same for everybody."""
+    """Return inputs and weights, the same for all variants."""
     random = np.random.default_rng(0)
     x = random.standard_normal((BATCH, WIDTH)).astype("float32")
     return x, [(0.3 * random.standard_normal((WIDTH, WIDTH))).astype("float32") for _ in range(LAYERS)]

@@ -1,7 +1,7 @@
 """The gradient of a neural differential equation: 64 states of 8 numbers, a network of 8-32-8, from 0 to 4, tolerance 1e-6.
 
-JAX's own `odeint` integrates the adjoint equation back, so its gradient is that of the tolerance, no more. Diffrax has the same
-method with its default adjoint, which like ours is that of the steps that were taken.
+JAX's own `odeint` integrates the adjoint equation backwards, so its gradient is only as accurate as the tolerance. Diffrax has
+the same method, and like gradtape differentiates the steps that were taken.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ DIGITS = {"rtol": 1e-6, "atol": 1e-6}
 
 
 def start():
-    """The states and the weights of the network."""
+    """Return the states and the weights of the network."""
     draw = np.random.default_rng(0).standard_normal
     return draw((64, 8)), 0.5 * draw((8, 32)), 0.2 * draw((32, 8))
 

@@ -1,4 +1,4 @@
-"""Training a GRU, unrolled by a loop of Python, on sequences of a new length in each step."""
+"""Training of a GRU, unrolled by a Python loop, on sequences of a new length in each step."""
 
 import numpy as np
 
@@ -15,13 +15,13 @@ WIDTH, BATCH, SHORTEST, LONGEST, RATE = 32, 16, 8, 56, 0.01
 
 
 def lengths():
-    """Draw lengths in a random order, each of them once before any comes again."""
+    """Yield lengths in random order, repeating none before all have occurred."""
     while True:
         yield from (SHORTEST + np.random.default_rng(0).permutation(LONGEST - SHORTEST)).tolist()
 
 
 def start():
-    """Draw sequences [step, batch, width] and the weights of inputs and states."""
+    """Return sequences [step, batch, width] and the weights of inputs and states."""
     random = np.random.default_rng(1)
     weights = [(0.2 * random.standard_normal((WIDTH, 3 * WIDTH))).astype("float32") for _ in range(2)]
     return random.standard_normal((LONGEST, BATCH, WIDTH)).astype("float32"), weights

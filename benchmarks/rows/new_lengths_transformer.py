@@ -1,4 +1,4 @@
-"""Training a small transformer on sentences of a new length in each step: the encoder of first_step_transformer.py, 2 layers."""
+"""Training of a small transformer on sentences of a new length in each step: 2 layers of first_step_transformer.py."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ LAYERS = 2
 
 
 def lengths():
-    """Draw lengths in a random order, each of them once before any comes again."""
+    """Yield lengths in random order, repeating none before all have occurred."""
     while True:
         yield from (LENGTH // 2 + np.random.default_rng(0).permutation(3 * LENGTH // 2)).tolist()
 

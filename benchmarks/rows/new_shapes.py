@@ -1,4 +1,4 @@
-"""A training loop in which no two batches have the same shape: [batch, length, 16], both drawn anew for each step."""
+"""A training loop in which no two batches have the same shape: [batch, length, 16], both drawn for each step."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ MEASURE = "time per step"
 STEPS_DEPEND = True
 CHECKED_STEPS = 2
 STEPS, REPETITIONS = 20, 5
-ON_A_CARD = 5, 2  # the same on a GPU, where a step takes a second that compiles
+ON_A_CARD = 5, 2  # on a GPU, where a step that compiles takes a second
 TOLERANCE = 1e-4
 TARGETS = {"torch_eager": 3.0}
 WITH_RECORDING_IN_PYTHON = True
@@ -18,7 +18,7 @@ LAYERS, WIDTH, SMALLEST, LARGEST, RATE = 4, 16, 4, 68, 0.01
 
 
 def shapes(count=None):
-    """(batch, length), over and over: all pairs of the range in random order, or the first `count` of them."""
+    """Yield (batch, length) repeatedly: all pairs of the range in random order, or the first `count` of them."""
     sizes = range(SMALLEST, LARGEST)
     pairs = np.random.default_rng(0).permutation([(batch, length) for batch in sizes for length in sizes])
     while True:
@@ -26,7 +26,7 @@ def shapes(count=None):
 
 
 def start():
-    """Data to cut batches from, and weights."""
+    """Return data to cut batches from, and weights."""
     random = np.random.default_rng(1)
     data = random.standard_normal((LARGEST, LARGEST, WIDTH)).astype("float32")
     return data, [(0.3 * random.standard_normal((WIDTH, WIDTH))).astype("float32") for _ in range(LAYERS)]
@@ -68,7 +68,7 @@ def tensorflow_eager(count=None):
 
 
 def tensorflow_function(count=None):
-    """With the signature that lets one graph serve every shape."""
+    """Return the step with a signature that lets one graph serve every shape."""
     import tensorflow as tf
 
     signature = [tf.TensorSpec([None, None, WIDTH], tf.float32)]
@@ -106,7 +106,7 @@ def torch_eager(count=None):
 
 
 def torch_compile(count=None):
-    """With the setting that lets one program serve every shape."""
+    """Return the step with the setting that lets one program serve every shape."""
     import torch
 
     return torch_step(torch, count, lambda function: torch.compile(function, dynamic=True))

@@ -1,4 +1,4 @@
-"""A function of any number of rows, `input_signature` [None, 4]: another number in each call."""
+"""A function with `input_signature` [None, 4], called with another number of rows each time."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ TARGETS = {"tensorflow_function": 1.0}
 
 
 def start():
-    """Rows to cut batches from, and weights."""
+    """Return rows to cut batches from, and weights."""
     random = np.random.default_rng(0)
     return random.standard_normal((4096, 4)).astype("float32"), random.standard_normal((4, 8)).astype("float32")
 

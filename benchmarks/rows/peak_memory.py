@@ -1,4 +1,4 @@
-"""The memory that steps of row (c) need on top of the inputs."""
+"""The memory of steps of row (c), in addition to the inputs."""
 
 from benchmarks.rows.three_heads import (
     gradtape as gradtape,

@@ -1,4 +1,4 @@
-"""The gradient of each of 128 examples, of an MLP 64-128-10 with cross-entropy."""
+"""The gradients of each of 128 examples, for an MLP 64-128-10 with cross-entropy."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ BATCH = 128
 
 
 def start():
-    """Examples, labels, and the four parameters, the same for everybody."""
+    """Return examples, labels, and the four parameters, the same for all variants."""
     random = np.random.default_rng(0)
     w, u = random.standard_normal((64, 128)) / 8, random.standard_normal((128, 10)) / 11
     parameters = [w, np.zeros(128), u, np.zeros(10)]

@@ -1,4 +1,4 @@
-"""From the start of the process over the import to the first gradient: d(x·x)/dx at 3."""
+"""The time from the start of the process, including the import, to the first gradient: d(x·x)/dx at 3."""
 
 KEY = "e"
 TITLE = "process start to first gradient"

@@ -1,4 +1,4 @@
-"""What an op costs that is recorded and whose result nobody looks at: 50 products of two small tensors under a tape."""
+"""The cost of recording an op whose result is never read: 50 products of two small tensors under a tape."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ COUNT = 50
 
 
 def start():
-    """Two matrices, the same for everybody."""
+    """Return two matrices, the same for all variants."""
     random = np.random.default_rng(0)
     return random.standard_normal((2, 4, 4)).astype("float32")
 

@@ -1,4 +1,4 @@
-"""A training step of ResNet-50 on 64 images: the tape, the gradients of all weights, gradient descent. Weights are drawn."""
+"""A training step of ResNet-50 on 64 images: the tape, the gradients of all weights, gradient descent. Weights are random."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ STEPS_DEPEND = True
 CHECKED_STEPS = 1
 STEPS, REPETITIONS = 5, 4
 TOLERANCE = 1e-2
-# 53 convolutions, each with statistics of its batch, round one after the other: with their operands rounded to TensorFloat-32
-# (on a CPU, 16 images of 96 × 96) the last gradient deviates by 9 % of its largest element, and by 21 % rounded to bfloat16.
+# 53 convolutions with batch statistics accumulate rounding. With operands rounded to TensorFloat-32 (on a CPU, 16 images of 96
+# × 96) the last gradient deviates by 9 % of its largest element, with bfloat16 by 21 %.
 TOLERANCES = {"float32": 0.2, "bfloat16": 0.4}
 APART = True
 SECONDS = 240
@@ -24,7 +24,7 @@ RATE, EPSILON = 0.01, 1e-5
 
 @dataclass(frozen=True)
 class Size:
-    """The images, the channels of the first convolution, the blocks of each stage, and the classes."""
+    """The number of images, the channels of the first convolution, the blocks of each stage, and the number of classes."""
 
     batch: int
     image: int
@@ -38,7 +38,7 @@ TINY = Size(batch=2, image=32, width=8, blocks=(1, 1), classes=10)
 
 
 def kernels():
-    """Yield the shape of each convolution's kernel, in the order in which `network` uses them."""
+    """Yield the shape of each convolution's kernel, in the order of `network`."""
     yield 7, 7, 3, SIZE.width
     inputs = SIZE.width
     for stage, count in enumerate(SIZE.blocks):
@@ -53,7 +53,7 @@ def kernels():
 
 
 def start():
-    """Draw images and labels, kernel, scale and offset of each convolution, and the last layer."""
+    """Return images and labels, kernel, scale and offset of each convolution, and the last layer."""
     random = np.random.default_rng(0)
 
     def normal(deviation, *shape):
@@ -112,7 +112,7 @@ def gradtape():
 
 
 def gradtape_fit():
-    """The same network of Keras's layers, trained by `fit`."""
+    """Return the step of `fit` on the same network of Keras's layers."""
     import gradtape as tf
 
     images, labels, drawn, last = start()
@@ -145,7 +145,7 @@ def gradtape_fit():
 
 
 def torch_step(torch, compiled=lambda function: function):
-    """The layout is NHWC in memory, as PyTorch recommends it for convolutions on a GPU."""
+    """Return the step in the layout NHWC in memory, which PyTorch recommends for convolutions on a GPU."""
     images, labels, layers, last = start()
     functional = torch.nn.functional
     for layer in layers:

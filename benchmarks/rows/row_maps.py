@@ -1,4 +1,4 @@
-"""A function over 1,000 rows of 32, value and gradient, row by row: `map_fn`, against `jax.lax.map`."""
+"""A function of 1,000 rows of 32, value and gradient, row by row: `map_fn`, compared with `jax.lax.map`."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ ROWS, WIDTH = 1000, 32
 
 
 def start():
-    """The rows, and the weights."""
+    """Return the rows and the weights."""
     random = np.random.default_rng(0)
     rows = random.standard_normal((ROWS, WIDTH)).astype("float32")
     return rows, (0.2 * random.standard_normal((WIDTH, WIDTH))).astype("float32")

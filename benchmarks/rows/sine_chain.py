@@ -1,4 +1,4 @@
-"""A chain of 1,000 sines of one scalar: the cost of an op, forward and backward, and nothing else."""
+"""A chain of 1,000 sines of one scalar: only the cost of ops, forward and backward."""
 
 import numpy as np
 

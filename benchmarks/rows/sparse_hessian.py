@@ -1,4 +1,4 @@
-"""The Hessian of a chain of 2,000 variables: the products that its pattern needs, all columns elsewhere; sums of its columns."""
+"""The Hessian of a chain of 2,000 variables: gradtape needs few products by its pattern, others compute all columns."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""The Jacobian of a stencil over 10,000 points: three products with the pattern that gradtape finds, all of it elsewhere.
+"""The Jacobian of a stencil over 10,000 points: three products by the pattern that gradtape finds; others compute it densely.
 
-What is compared is the sum of each of its columns, so that no side has to move 400 MB.
+The sums of its columns are compared, so that no variant has to move 400 MB.
 """
 
 import numpy as np

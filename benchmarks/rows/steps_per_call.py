@@ -15,7 +15,7 @@ STEPS, ROWS, BATCH, RATE = 40, 640, 32, 0.05
 
 
 def start():
-    """The rows, the labels, and the weights."""
+    """Return the rows, the labels, and the weights."""
     random = np.random.default_rng(0)
     rows = random.standard_normal((ROWS, 20)).astype("float32")
     weights = [(0.3 * random.standard_normal(shape)).astype("float32") for shape in ((20, 64), (64, 5))]
@@ -23,7 +23,7 @@ def start():
 
 
 def sides(tf):
-    """Return the call on an iterator and that on a Dataset, of the same steps."""
+    """Return the call with an iterator and that with a Dataset, for the same steps."""
     rows, labels, weights = start()
     weights = [tf.Variable(weight) for weight in weights]
     batches = tf.data.Dataset.from_tensor_slices((rows, labels)).repeat().batch(BATCH, drop_remainder=True)

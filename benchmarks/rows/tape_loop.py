@@ -1,4 +1,4 @@
-"""A training step of one's own on a Keras model, with `float(loss)` in each: eager code, against the same in a `tf.function`."""
+"""A custom training step on a Keras model, with `float(loss)` in each step: eager code, compared with a `tf.function`."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ WHICH = "mlp", "cnn", "transformer", "grus", "embeddings"
 
 
 def of(which):
-    """The row of one model."""
+    """Return the row of one model."""
     model, number = MODELS[which], 1 + WHICH.index(which)
     return SimpleNamespace(
         KEY=f"tl{number}" if number > 1 else "tl",
@@ -26,7 +26,7 @@ def of(which):
 
 
 def loop(tf, backend, model, wrapped):
-    """The step, whose update is `wrapped`; gives the loss."""
+    """Return the step, whose update is `wrapped`; it returns the loss."""
     made = compiled(backend, model.build)
     x, y = map(tf.constant, model.data())
 

@@ -14,7 +14,7 @@ HEADS, CHANNELS, CLASSES = 3, 64, 10
 
 
 def start():
-    """Images, a label for each image and head, and kernel, bias, matrix, bias of each head."""
+    """Return images, a label for each image and head, and kernel, bias, matrix, bias of each head."""
     random = np.random.default_rng(0)
 
     def normal(deviation, *shape):
@@ -66,7 +66,7 @@ def tensorflow_function():
 
 
 def torch_step(torch, compiled=lambda function: function):
-    """In PyTorch's own layout, NCHW; the kernels' gradients are turned by a view to compare them."""
+    """Return the step in PyTorch's own layout, NCHW. The kernels' gradients are transposed by a view for comparison."""
     images, labels, heads = start()
     images, labels = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(labels)
     for head in heads:

@@ -1,4 +1,4 @@
-"""What a call of a traced function costs that does next to nothing, 50 times."""
+"""The cost of calling a traced function that does next to nothing, 50 times."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ COUNT = 50
 
 
 def start():
-    """A matrix, the same for everybody."""
+    """Return a matrix, the same for all variants."""
     return np.random.default_rng(0).standard_normal((4, 4)).astype("float32")
 
 

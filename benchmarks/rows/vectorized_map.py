@@ -1,4 +1,4 @@
-"""Row (l), all rows at once: `vectorized_map`, against `jax.vmap`."""
+"""Row (l) for all rows at once: `vectorized_map`, compared with `jax.vmap`."""
 
 from benchmarks.rows.row_maps import jax_step, tensorflow_step
 

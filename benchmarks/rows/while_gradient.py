@@ -1,4 +1,4 @@
-"""A `while` that runs until a condition on its values fails (800 trips), and its gradients: no peer but these can."""
+"""A `while` loop with a condition on values (800 trips), and its gradients. No other peers can compute them."""
 
 import numpy as np
 
@@ -13,12 +13,12 @@ SIZE, GROWTH = 64, 1.001
 
 
 def start():
-    """Where the loop starts."""
+    """Return the initial value of the loop."""
     return np.random.default_rng(0).uniform(0.9, 1.0, SIZE).astype("float32")
 
 
 def limit():
-    """What the sum of squares reaches in trip 800."""
+    """Return the sum of squares in trip 800."""
     return float((start().astype("float64") ** 2).sum() * GROWTH ** (2 * 799.5))
 
 

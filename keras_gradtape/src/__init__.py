@@ -1,4 +1,4 @@
-"""The backend in Keras's official layout. Nothing but Keras imports this package: it imports parts of Keras itself."""
+"""The backend in Keras's official layout. Only Keras may import this package, because it imports parts of Keras."""
 
 from keras_gradtape.src import distribution_lib, ops, random, rnn, tensorboard
 from keras_gradtape.src.ops.core import compute_output_spec, device_scope, name_scope

@@ -18,7 +18,7 @@ from gradtape._src.distribute import group
 from gradtape._src.ops.random import philox, seeds
 
 PEEKED = data_adapter_utils.NUM_BATCHES_FOR_TENSOR_SPEC
-SOME_SIZE = 32  # of a batch whose size is open, where only the shapes of weights follow from it
+SOME_SIZE = 32  # batch size for inferring the shapes of weights, if the size is open
 
 
 class Batches(EpochIterator):
@@ -48,7 +48,7 @@ class Batches(EpochIterator):
     def __next__(self):
         begin, end, iterator = next(self._epoch_iterator, (0, 0, None))
         if iterator is None:
-            _agreed([])  # with those that have more batches
+            _agreed([])  # takes part in the agreement with processes that have more batches
             raise StopIteration
         wanted = self.steps_per_execution
         if self._num_batches:  # the last execution of an epoch may have fewer steps
@@ -62,12 +62,12 @@ class Batches(EpochIterator):
         return begin, end, batches
 
     def example(self):
-        """The specs of a batch of a Dataset, the first batch of a PyDataset; None for data that are made without side effects."""
+        """Return the specs of a batch of a Dataset, the first batch of a PyDataset, or None if data have side effects."""
         return self.data_adapter.specs() if isinstance(self.data_adapter, DatasetAdapter) else self._first
 
 
 def _agreed(batches):
-    """The batches that all processes can train on: as many as the one with the fewest, where each has rows of its own."""
+    """Return the batches that all processes can train on: with separate data, as many as the process with the fewest."""
     distribution = global_state.get_global_attribute("distribution")
     if distribution is None or distribution.auto_shard_dataset:
         return batches
@@ -75,7 +75,7 @@ def _agreed(batches):
 
 
 def _first_of(adapter):
-    """Return the first batch of a PyDataset. As on TensorFlow two are made before the first epoch, which random data show."""
+    """Return the first batch of a PyDataset. As on TensorFlow, two are created before the first epoch, which random data show."""
     if not isinstance(adapter, PyDatasetAdapter):
         return None
     count = adapter.py_dataset.num_batches
@@ -87,12 +87,12 @@ def _first_of(adapter):
 
 
 def _row_numbers(x):
-    """What stands for a SparseTensor where Keras cuts batches: the numbers of its rows."""
+    """Return the row numbers of a SparseTensor, which Keras then splits into batches; other values are unchanged."""
     return np.arange(x.shape[0]) if isinstance(x, tf.SparseTensor) else x
 
 
 def _rows_of(x, rows):
-    """The rows of a SparseTensor with these numbers; `x` itself, or what Keras cut, if it is none."""
+    """Return the rows of a SparseTensor with these numbers; for other values the argument `rows`, which Keras has cut."""
     if not isinstance(x, tf.SparseTensor):
         return rows
     indices, rows = x.indices.numpy(), np.asarray(rows)
@@ -104,7 +104,7 @@ def _rows_of(x, rows):
 
 
 class SparseRows(DataAdapter):
-    """Batches of arrays among which are SparseTensors, of which another adapter has cut the numbers of the rows."""
+    """Batches of arrays with SparseTensors among them; another adapter splits their row numbers."""
 
     def __init__(self, adapter, x):
         self._adapter, self._x = adapter, x
@@ -134,14 +134,14 @@ class SparseRows(DataAdapter):
 
 
 class ShuffledArrays(ArrayDataAdapter):
-    """Arrays in random order, that of Keras on TensorFlow: where a seed is set, it is the same in each epoch."""
+    """Arrays in Keras's random order on TensorFlow: with a seed it is the same in each epoch."""
 
     def _get_iterator(self, convert, inputs):
         for rows in self._rows():
             yield tree.map_structure(functools.partial(convert, indices=rows), inputs, none_is_leaf=False)
 
     def _rows(self):
-        """The numbers of the rows of each batch."""
+        """Return the row numbers of each batch."""
         count, size, source = self._num_samples, self._batch_size, seeds.begun()
         whole = count if self._shuffle != "batch" else size
         parts = [range(begin, min(begin + whole, count)) for begin in range(0, count, max(whole, 1))]
@@ -153,7 +153,7 @@ class ShuffledArrays(ArrayDataAdapter):
 
 
 def _exchanged(numbers, state):
-    """The numbers of a range in random order, an array: each changes places with one of those from it on."""
+    """Return the numbers of a range in random order, an array: each is swapped with a later one, or itself."""
     rows, place = list(numbers), np.arange(len(numbers))
     places = place + philox.words_on_host(state, 0, len(rows)) % (len(rows) - place)
     for i, other in enumerate(places.tolist()):
@@ -167,14 +167,14 @@ def _sized(spec):
 
 
 class DatasetAdapter(DataAdapter):
-    """A gradtape Dataset whose elements are batches, or one that a strategy distributes."""
+    """A gradtape Dataset whose elements are batches, or a dataset distributed by a strategy."""
 
     def __init__(self, dataset, class_weight=None):
         self._dataset = dataset.whole() if isinstance(dataset, tf.distribute.DistributedDataset) else dataset
         self._class_weight = class_weight
 
     def get_numpy_iterator(self):
-        return map(self._given, iter(self._dataset))  # begun at once, as on TensorFlow: another order if it is shuffled
+        return map(self._given, iter(self._dataset))  # starts at once, as on TensorFlow: a shuffled dataset draws a new order
 
     def _given(self, batch):
         if self._class_weight is not None:
@@ -186,12 +186,12 @@ class DatasetAdapter(DataAdapter):
         return data_adapter_utils.list_to_tuple(batch)
 
     def specs(self):
-        """The specs of a batch; of some size, where that is open."""
+        """Return the specs of a batch, with some size where it is open."""
         return tree.map_structure(_sized, data_adapter_utils.list_to_tuple(self._dataset.element_spec))
 
     @property
     def num_batches(self):
-        count = self._dataset.cardinality  # a property of a distributed one
+        count = self._dataset.cardinality  # a property of a distributed dataset
         count = int(count() if callable(count) else count)
         return count if count >= 0 else None
 

@@ -1,4 +1,4 @@
-"""`keras.distribution` on gradtape: devices, meshes and layouts are JAX's, and XLA partitions what is computed on them."""
+"""`keras.distribution` on gradtape, with JAX's devices, meshes and layouts. XLA partitions the computations."""
 
 import re
 import warnings
@@ -18,35 +18,35 @@ from gradtape._src.distribute.sharding import lay_out, place, relayout
 
 
 def list_devices(device_type=None):
-    """The names of JAX's devices, such as "gpu:0"; of its default kind, if none is given."""
+    """Return the names of JAX's devices, such as "gpu:0", by default of its default kind."""
     return [f"{device.platform}:{device.id}" for device in jax.devices(device_type and device_type.lower())]
 
 
 def get_device_count(device_type=None):
-    """The number of JAX's devices, of its default kind, if none is given."""
+    """Return the number of JAX's devices, by default of its default kind."""
     return jax.device_count(device_type and device_type.lower())
 
 
 def _sharding(layout):
-    """A TensorLayout as JAX's sharding, which may be given as it is."""
+    """Convert a TensorLayout to a JAX sharding, which may also be given directly."""
     return getattr(layout, "backend_layout", layout)
 
 
 def distribute_tensor(tensor, layout):
-    """The same values, laid out as `layout` says."""
+    """Change the layout of a tensor to `layout`."""
     return relayout(tensor, _sharding(layout))
 
 
 def distribute_variable(value, layout):
-    """A gradtape Variable that was just made, laid out as `layout` says, as it will stay."""
+    """Set the permanent layout of a new gradtape Variable."""
     return lay_out(value, _sharding(layout))
 
 
 def distribute_data_input(per_process_batch, layout, batch_dim_name):
-    """A batch laid out as `layout` says.
+    """Change the layout of a batch to `layout`.
 
-    Several processes have the same batch, of which each takes its part; or, without `auto_shard_dataset`, each gives a part of
-    its own. A batch of rows that cannot be divided evenly is copied to all devices.
+    Several processes have the same batch, and each takes its part. Without `auto_shard_dataset` each contributes its own part.
+    A batch whose rows do not divide evenly is replicated.
     """
     sharding, batch = _sharding(layout), tf.convert_to_tensor(per_process_batch)
     distribution = global_state.get_global_attribute("distribution")
@@ -61,7 +61,7 @@ def distribute_data_input(per_process_batch, layout, batch_dim_name):
 
 
 def distribute_batch(tensor):
-    """A tensor of a batch as the current distribution lays it out."""
+    """Return a tensor of a batch in the layout of the current distribution."""
     distribution = global_state.get_global_attribute("distribution")
     if distribution is None or not tensor.shape.rank:
         return tensor
@@ -70,7 +70,7 @@ def distribute_batch(tensor):
 
 
 def name_unmatched_keys(model):
-    """Warn of keys of the current LayoutMap that no path of a model's variables and outputs matches: they lay out nothing."""
+    """Warn of keys of the current LayoutMap that match no path of a model's variables and outputs."""
     layouts = getattr(global_state.get_global_attribute("distribution"), "_layout_map", None)
     if not layouts or not model.built:
         return
@@ -85,7 +85,7 @@ def name_unmatched_keys(model):
 
 
 def initialize(job_addresses, num_processes, process_id):
-    """Join the processes of a cluster: the first address is that of the process that the others meet."""
+    """Join the processes of a cluster; the process at the first address is the coordinator."""
     address, *others = job_addresses.split(",") if job_addresses else [None]
     if others and num_processes is not None and num_processes != len(others) + 1:
         raise ValueError(
@@ -95,20 +95,18 @@ def initialize(job_addresses, num_processes, process_id):
         group.join(address, process_id, num_processes)
     elif (address, num_processes, process_id) == (None, None, None) and group.join_started():
         pass
-    else:  # JAX finds out, under Kubernetes and on Cloud TPUs
+    else:  # under Kubernetes and on Cloud TPUs JAX finds the cluster
         jax.distributed.initialize(coordinator_address=address, num_processes=num_processes, process_id=process_id)
-    if rng_utils.get_random_seed() is None:  # the same for all, as their variables begin with the same values
+    if rng_utils.get_random_seed() is None:  # the same for all, so that their variables start with the same values
         seed = multihost_utils.broadcast_one_to_all(np.uint32(make_default_seed()))
         rng_utils.set_random_seed(int(seed))
 
 
 def num_processes():
-    """The number of processes."""
     return jax.process_count()
 
 
 def process_id():
-    """The number of this process."""
     return jax.process_index()
 
 

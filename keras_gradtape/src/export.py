@@ -1,4 +1,4 @@
-"""The export of a model's forward pass: `model.export`, `keras.export.ExportArchive`."""
+"""Export of a model's forward pass: `model.export`, `keras.export.ExportArchive`."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ KerasArchive: Any = getattr(archives, "BaseSavedModelExportArchive", None) or ar
 
 
 class SavedModelExportArchive(KerasArchive):
-    """Writes endpoints, and the variables that they use, as a saved model of gradtape's."""
+    """A writer of endpoints, and of the variables that they use, as a saved model of gradtape."""
 
     def __init__(self):
         self._endpoint_names, self._endpoint_signatures = [], {}
@@ -23,7 +23,7 @@ class SavedModelExportArchive(KerasArchive):
         self._tf_trackable.non_trainable_variables = []
 
     def track(self, resource):
-        """Save the variables of a layer or model, or what hangs on a `tf.Module`, besides those that endpoints use."""
+        """Save the variables of a layer or model, or of a `tf.Module`, besides those that endpoints use."""
         if isinstance(resource, layers.Layer):
             if not resource.built:
                 raise ValueError("The layer provided has not yet been built. It must be built before export.")
@@ -38,7 +38,7 @@ class SavedModelExportArchive(KerasArchive):
             )
 
     def add_endpoint(self, name, fn, input_signature=None, **kwargs):
-        """Add a function under a name; one that is no `tf.function` with traces needs an input signature."""
+        """Add a function under a name. It needs an input signature, unless it is a `tf.function` with traces."""
         if input_signature is None and isinstance(fn, Function) and name not in self._endpoint_names:
             if not fn.all_concrete_functions():
                 raise ValueError(
@@ -59,7 +59,7 @@ class SavedModelExportArchive(KerasArchive):
         return tf.function(fn, input_signature=input_signature, autograph=False)
 
     def _convert_to_tf_variable(self, backend_variable):
-        return backend_variable  # saved as it is
+        return backend_variable  # saved unchanged
 
     def _get_concrete_fn(self, endpoint):
         function = getattr(self._tf_trackable, endpoint)

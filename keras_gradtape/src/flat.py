@@ -1,4 +1,4 @@
-"""The backend as Keras 3.15 wants it: one flat namespace. From 3.16 it reads `keras_gradtape.src` itself."""
+"""The backend as one flat namespace for Keras 3.15. From 3.16 on Keras reads `keras_gradtape.src` itself."""
 
 from keras_gradtape import src
 

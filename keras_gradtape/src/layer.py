@@ -1,4 +1,4 @@
-"""The backend's part of a Keras layer: a name on the tape for its results, and a place in checkpoints."""
+"""The backend's part of a Keras layer: names for its results on the tape, and its children in checkpoints."""
 
 from keras.src import tree
 from keras.src.backend.common.keras_tensor import KerasTensor
@@ -11,7 +11,7 @@ from keras_gradtape.src.tracked import KerasTracked
 
 
 class BackendLayer(Watched, KerasTracked):
-    """A layer on gradtape: `tape.get_tensor_by_name("dense")` is what the layer of that name gave."""
+    """A layer on gradtape: `tape.get_tensor_by_name("dense")` is the result of the layer of that name."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -26,12 +26,12 @@ class BackendLayer(Watched, KerasTracked):
 
     @property
     def _default_save_signature(self):
-        """The signature of a model in `tf.saved_model.save`, as in TensorFlow; None of a layer, and before the first call."""
-        from keras.src.models.model import Model  # imports this file
+        """Return the signature of a model for `tf.saved_model.save`; None for a layer, and before the first call."""
+        from keras.src.models.model import Model  # imported here, as it imports this file
 
         if not isinstance(self, Model):
             return None
-        functional = getattr(self, "_functional", None) or self  # a Sequential's
+        functional = getattr(self, "_functional", None) or self  # of a Sequential
         inputs = getattr(functional, "_inputs_struct", None)
         if inputs is not None:
             specs = [tree.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), inputs)]

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt for `fit`: each batch is one damped step on its squared errors."""
+"""Levenberg-Marquardt for `fit`: each batch is one damped least-squares step."""
 
 import numpy as np
 from keras.src import backend, losses
@@ -13,10 +13,10 @@ SQUARED_ERRORS = ("mse", "MSE", "mean_squared_error", losses.mean_squared_error)
 
 
 class LeastSquares(optimizer_module.Optimizer):
-    """The result of `LevenbergMarquardt.for_keras`: an optimizer of Keras's whose `train_step` the trainer calls.
+    """The result of `LevenbergMarquardt.for_keras`: a Keras optimizer whose `train_step` the trainer calls.
 
-    The damping goes on from batch to batch. `damping="trust_region"` is Nielsen's rule here. A step that does not make the
-    batch's sum of squares smaller is not taken.
+    The damping carries over from batch to batch. Here `damping="trust_region"` is Nielsen's rule. A step that does not reduce
+    the batch's sum of squares is rejected.
     """
 
     def __init__(self, settings, name="levenberg_marquardt"):
@@ -31,7 +31,7 @@ class LeastSquares(optimizer_module.Optimizer):
         self.growth.assign(2.0)
 
     def train_step(self, model, x, y, sample_weight):
-        """One step on a batch; return what the model predicted before it."""
+        """Take one step on a batch; return the model's predictions before it."""
         loss = model.loss
         if loss not in SQUARED_ERRORS and not isinstance(loss, losses.MeanSquaredError):
             raise ValueError(f"Levenberg-Marquardt minimises squared errors: compile with loss='mse', received loss={loss!r}.")
@@ -60,7 +60,7 @@ class LeastSquares(optimizer_module.Optimizer):
         return y_pred
 
     def _solve(self, jacobian, residuals):
-        """The damped step, in variables scaled by the Jacobian's column norms, and the reduction that it promises."""
+        """Return the damped step, in variables scaled by the Jacobian's column norms, and its predicted reduction."""
         columns = tf.sqrt(tf.reduce_sum(tf.square(jacobian), 0))
         scale = tf.where(columns > 0, columns, 1.0)
         scaled = jacobian / scale
@@ -96,7 +96,7 @@ class LeastSquares(optimizer_module.Optimizer):
 
 
 def _residuals(y_pred, y, sample_weight):
-    """Errors, flat, such that the sum of their squares is what the loss is the mean of."""
+    """Return flat residuals; the loss is the mean of their squares."""
     errors = y_pred - tf.cast(tf.reshape(y, y_pred.shape), y_pred.dtype)
     if sample_weight is not None:
         extra = [1] * (errors.shape.rank - 1)

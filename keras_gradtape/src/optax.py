@@ -1,4 +1,4 @@
-"""An optax optimizer as one of Keras's."""
+"""An optax optimizer as a Keras optimizer."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ import gradtape as tf
 
 
 class Optax(Optimizer):
-    """A Keras optimizer whose updates come from an optax `GradientTransformation`: `fit` and tape loops take it as any other.
+    """A Keras optimizer with the updates of an optax `GradientTransformation`, for `fit` and for tape loops.
 
-    `transformation`: a pair of functions, `init(params)` and `update(grads, state, params)`, whose updates are added to the
-    parameters: its own rate, schedule and clipping are in it. Its state are variables of this optimizer, so that checkpoints
-    and `.weights.h5` files hold it. `options` are Keras's for every optimizer (clipnorm, use_ema, gradient_accumulation_steps …).
-    A variable without a gradient counts as one whose gradient is 0. optax is not imported here; a model that was saved with
-    such an optimizer is loaded with `compile=False`.
+    `transformation` is a pair of functions, `init(params)` and `update(grads, state, params)`, whose updates are added to the
+    parameters. It includes the learning rate, schedule and clipping. Its state is stored in variables of this optimizer, so
+    that checkpoints and `.weights.h5` files contain it. `options` are Keras's for every optimizer (clipnorm, use_ema,
+    gradient_accumulation_steps …). A missing gradient is taken as 0. optax is not imported here. Load a saved model with such
+    an optimizer with `compile=False`.
 
     >>> import optax  # doctest: +SKIP
     >>> model.compile(tf.optimizers.Optax(optax.adamw(1e-3)), loss="mse")  # doctest: +SKIP
@@ -33,7 +33,7 @@ class Optax(Optimizer):
         self._step: Any = None
 
     def build(self, variables):
-        """Make the transformation's state for these variables."""
+        """Create the transformation's state for these variables."""
         if self.built:
             return
         super().build(variables)
@@ -63,7 +63,7 @@ class Optax(Optimizer):
             variable.assign(value)
 
     def get_config(self):
-        """Return the name only: the transformation is made of functions, which no file saves."""
+        """Return only the name, as the transformation consists of functions, which cannot be saved."""
         return {"name": self.name}
 
 

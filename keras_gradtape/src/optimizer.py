@@ -22,7 +22,7 @@ from keras_gradtape.src.tracked import KerasTracked
 
 
 def _whole(build):
-    """`build`, after which an optimizer has all of its slots or, if it was interrupted, none, and can be built again."""
+    """Wrap `build`, so that after an interrupt an optimizer has none of its slots, and can be built again."""
 
     @functools.wraps(build)
     def whole(self, variables):
@@ -34,15 +34,15 @@ def _whole(build):
             self.built = before
             del self._variables[count:]
             raise
-        self._child_set("_variables", self._variables)  # a restore may have waited for the slots
+        self._child_set("_variables", self._variables)  # a restore may await the slots
 
     return whole
 
 
 def _once_a_step(apply):
-    """`apply`, whose Python code runs once for what comes again in each step: eager code records a call of its trace.
+    """Wrap `apply`, so that eager code records a call of its trace when a step repeats, instead of running its Python code.
 
-    Several replicas of a strategy call it together: once, with the sum of their gradients. Each clips its own, as on TensorFlow.
+    Several replicas of a strategy call it once, with the sum of their gradients. As on TensorFlow, each clips its own.
     """
 
     @functools.wraps(apply)
@@ -69,7 +69,7 @@ def _once_a_step(apply):
 
 
 def _key_of(value, kept):
-    """Return the key of what an update depends on: numbers by value, variables by identity, and Keras's objects by attributes."""
+    """Return the key of an update's argument: numbers by value, variables by identity, Keras's objects by attributes."""
     kind = type(value)
     if value is None or kind in _BY_VALUE:
         return kind, value
@@ -84,7 +84,7 @@ def _key_of(value, kept):
         return kind, tuple(value), tuple([_key_of(item, kept) for item in value.values()])
     if isinstance(value, set):
         return kind, frozenset(value)
-    if id(value) in kept:  # two objects that hold each other
+    if id(value) in kept:  # two objects that refer to each other
         return id(value)
     if not isinstance(value, _DESCRIBED) or not _is_of_keras(kind):
         raise Unknown
@@ -99,14 +99,14 @@ _BY_VALUE = frozenset((bool, int, float, complex, str, bytes, re.Pattern))
 
 
 def _is_of_keras(kind):
-    """Return whether a class, and those that it extends, are Keras's or this backend's, and the update is not another one's."""
+    """Return whether a class and its bases are Keras's or this backend's, with an unchanged `update_step`."""
     update = getattr(kind, "update_step", None)
     own = update is None or internal[getattr(getattr(update, "__code__", None), "co_filename", "")]
     return own and is_of_keras(kind)
 
 
 def _repeated(optimizer, apply, grads, variables):
-    """Call `apply`, or record a call of its trace if the optimizer is one of Keras's own and nothing has to see each op."""
+    """Call `apply`, or record a call of its trace if the optimizer is Keras's own, and nothing needs to see each op."""
     parts: list[Any] = []
     places: list[Any] = []
     kept: dict[int, Any] = {}
@@ -133,17 +133,18 @@ def _repeated(optimizer, apply, grads, variables):
         given = [next(left) if s is None else tf.IndexedSlices(next(left), next(left), tf.constant(s)) for s in places]
         apply(optimizer, given, variables)
 
-    del kept[id(optimizer)]  # whose traces go with it
+    del kept[id(optimizer)]  # together with its traces
     _updates.setdefault(optimizer, Repeated()).call(key, kept, code, parts)
     return None
 
 
-_updates = WeakKeyDictionary()  # by optimizer: the traces of its updates
+_updates = WeakKeyDictionary()  # the traces of each optimizer's updates
 
 
 class BackendOptimizer(BaseOptimizer, KerasTracked):
-    """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
-    rows, as on TensorFlow, and become dense where they are added to something.
+    """A Keras optimizer on gradtape.
+
+    As on TensorFlow, IndexedSlices (gradients of gathered rows) are squared and clipped by rows, and become dense in sums.
     """
 
     __init__ = naming_keywords(BaseOptimizer.__init__)
@@ -158,12 +159,12 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
     _COLLECTED = frozenset()
 
     def _child_set(self, name, value):
-        """Something hangs on this optimizer now. The variables that it trains are not its own to restore."""
+        """Note a new child. Trained variables are not the optimizer's own to restore."""
         if name != "_trainable_variables":
             super()._child_set(name, value)
 
     def _var_key(self, variable):
-        """The identity of a variable: of what holds the value of one of Keras's, and of what was assigned to."""
+        """Return the identity of a variable: of its storage, for Keras's variables and for results of assignments."""
         held = getattr(variable, "_value", None)
         held = variable if held is None else held
         return id(getattr(held, "_of", held))
@@ -186,7 +187,7 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         super().apply(grads, trainable_variables)
 
     def _filter_empty_gradients(self, grads, vars):
-        """Leave out the pairs without a gradient. A warning says why there is none."""
+        """Remove the pairs without a gradient. A warning explains why there is none."""
         pairs = list(zip(grads, vars, strict=True))
         missing = [v for g, v in pairs if g is None]
         if not 0 < len(missing) < len(pairs):

@@ -1,7 +1,7 @@
 """Random numbers of the Keras backend: stateless ones, drawn from the two integers of a Keras seed.
 
-The seed is a tensor (a generator's state is a Keras variable), so a compiled step draws anew each time it runs. Numbers
-are drawn by `tf.random.stateless_*`: the same for a seed on every device, and those of Keras on TensorFlow.
+The seed is a tensor (a generator's state is a Keras variable), so a compiled step draws new numbers in each run.
+`tf.random.stateless_*` draws the numbers of Keras on TensorFlow, which are the same on every device.
 """
 
 from keras.src.backend.common import standardize_dtype
@@ -30,18 +30,18 @@ __all__ = [
 
 
 def _floating(dtype):
-    """`dtype` as a name (floatx for None), and the dtype to draw in: bfloat16 is drawn in float32."""
+    """Return `dtype` as a name (floatx for None), and the dtype to draw in: float32 for bfloat16."""
     dtype = standardize_dtype(dtype) if dtype is not None else floatx()
     return dtype, "float32" if dtype == "bfloat16" else dtype
 
 
 def _bound(value, dtype):
-    """A Python number as it is, anything else as a tensor of `dtype`."""
+    """Return a Python number unchanged; convert other values to a tensor of `dtype`."""
     return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
 
 
 def _stateless(seed):
-    """The two integers for a stateless function. Keras on TensorFlow makes them fit int32 in this way."""
+    """Return the two integers for a stateless function, reduced to int32 as by Keras on TensorFlow."""
     return tf.math.floormod(draw_seed(seed), 2**31 - 2)
 
 
@@ -87,7 +87,7 @@ def shuffle(x, axis=0, seed=None):
 
 
 def _parameter(value, shape, dtype):
-    """A parameter of a distribution, whose shape ends that of the numbers."""
+    """Broadcast a parameter of a distribution to a suffix of the shape of the numbers."""
     value, shape = convert_to_tensor(value, dtype), tuple(shape)
     return value if shape[len(shape) - value.ndim :] == tuple(value.shape) else tf.broadcast_to(value, shape)
 
@@ -104,7 +104,7 @@ def binomial(shape, counts, probabilities, dtype=None, seed=None):
 
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
-    # X / (X + Y) for gamma distributed X and Y, each with a seed of its own
+    # X / (X + Y) for gamma distributed X and Y with different seeds
     dtype, drawn = _floating(dtype)
     first = _stateless(seed)
     alpha, beta = [tf.broadcast_to(convert_to_tensor(value, drawn), shape) for value in (alpha, beta)]

@@ -1,6 +1,6 @@
-"""A call of Keras's own layers in eager code: its Python code runs twice, and what it recorded is entered again from then on.
+"""Replay of calls of Keras's own layers in eager code: their Python code runs twice, and then its recorded ops are repeated.
 
-What a layer holds is looked at before each call. What is not Keras's, or may do more than record ops, runs in each call.
+The state of a layer is compared before each call. Code that is not Keras's, or may do more than record ops, runs in each call.
 """
 
 import functools
@@ -25,7 +25,7 @@ from keras_gradtape.src.ops.core import convert_to_tensor
 
 _OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes, type, EllipsisType, np.dtype, tf.DType, tf.TensorShape))
-# Attributes that a call does not use: what collects, describes or trains the layer.
+# Attributes without influence on a call: collections, descriptions, training.
 _UNUSED = frozenset(
     (
         "_tracker _auto_config _build_shapes_dict _inbound_nodes _outbound_nodes _metrics build quantize optimizer loss history "
@@ -33,23 +33,23 @@ _UNUSED = frozenset(
         "_eval_epoch_iterator _awaited"
     ).split()
 )
-_UNMASKED = "InputLayer", "Functional", "Sequential", "Cell", "Cells"  # what layers of these kinds get has no mask
-TIMES = 8  # changes of a layer in a row, each before a record was entered again, after which its calls are left alone
+_UNMASKED = "InputLayer", "Functional", "Sequential", "Cell", "Cells"  # layers of these kinds get arguments without masks
+TIMES = 8  # number of changes of a layer in a row, without a replay between them, after which its calls are no longer recorded
 _SCOPES = "recorded_call", "autocast_scope", "stateless_scope", "symbolic_scope", "distribution"
 
 
 class Unknown(Exception):
-    """An object holds what cannot be seen through: a function or an object of the user's, which may do anything."""
+    """Raised for an object that may have any effect: a function or an object of the user's."""
 
 
 def is_of_keras(kind):
-    """Return whether a class, and those that it extends, are Keras's or this backend's."""
+    """Return whether a class and its bases are Keras's or this backend's."""
     return all(base.__module__.startswith(_OWN) for base in kind.__mro__[:-1])
 
 
 @functools.cache
 def _kinds():
-    """Return the classes of what is not looked into, as a call only reads it, or does not use it; and that of Keras's nodes."""
+    """Return the classes of objects that need no inspection, as a call only reads or ignores them; and that of Keras's nodes."""
     from keras.src.backend.common.keras_tensor import KerasTensor
     from keras.src.constraints.constraints import Constraint
     from keras.src.dtype_policies.dtype_policy import DTypePolicy
@@ -64,7 +64,7 @@ def _kinds():
 
 
 def _is_own(function):
-    """Return whether a function is Keras's or this backend's, and so are those that it was given."""
+    """Return whether a function, and the functions passed to it, are Keras's or this backend's."""
     known, stack = set(), [function]
     while stack:
         found = stack.pop()
@@ -78,9 +78,9 @@ def _is_own(function):
 
 
 class _Seen:
-    """What a call of a layer depends on: the attributes of all that it holds, and the methods of their classes.
+    """The state on which a call of a layer depends: the attributes of all objects in it, and the methods of their classes.
 
-    `same` says whether all of them are the objects that they were. The values of variables are none of them.
+    `same` compares identities. Values of variables are not part of the state.
     """
 
     def __init__(self, layer, times):
@@ -88,23 +88,24 @@ class _Seen:
         self._variables, self._parts, self._classes, self._layers = [], [], {}, []
         self._known = {}
         if getattr(layer, "run_eagerly", False):
-            raise Unknown  # who asks for that wants to see Keras's Python code run
+            raise Unknown  # the user wants to see Keras's Python code run
         self._look_at(layer)
         self.variables = [v._value for v in self._variables]
         self._check_masks()
         self._views = [part.values() if isinstance(part, dict) else part for part in self._parts]
-        self._kept = [*itertools.chain.from_iterable(self._views)]  # so that no other object gets the number of one of them
+        # This keeps the objects alive, so that no new object gets the same id.
+        self._kept = [*itertools.chain.from_iterable(self._views)]
         self._ids, self._methods = self._now(), [[*vars(kind).values()] for kind in self._classes]
         del self._known, self._layers
 
     def __reduce__(self):
-        return type(None), ()  # a copy of the layer knows nothing
+        return type(None), ()  # a copy of the layer has no records
 
     def _now(self):
         return [*map(id, itertools.chain.from_iterable(self._views))]
 
     def same(self):
-        """Return whether nothing has changed."""
+        """Return whether the state is unchanged."""
         return (
             self._now() == self._ids
             and all(v._value is value for v, value in zip(self._variables, self.variables, strict=True))
@@ -155,11 +156,11 @@ class _Seen:
                 method = method.fget if isinstance(method, property) else getattr(method, "__func__", method)
                 other = not type(method).__module__.startswith(("builtins", "_abc", *_OWN))
                 if other or (isinstance(method, FunctionType) and not _is_own(method)):
-                    raise Unknown  # in the place of one of Keras's
+                    raise Unknown  # it replaces a method of Keras's
             self._classes[kind] = None
 
     def _check_masks(self):
-        """A layer that does not know masks warns in each call in which it gets one."""
+        """Raise Unknown if a layer without mask support may get a mask, as it warns in each such call."""
         named = [(type(layer).__name__, layer) for layer in self._layers]
         masks = any(name == "Masking" or getattr(layer, "mask_zero", False) for name, layer in named)
         if masks and not all(layer.supports_masking or name.endswith(_UNMASKED) for name, layer in named):
@@ -167,7 +168,7 @@ class _Seen:
 
 
 def _arguments(args, kwargs):
-    """Return the tensors among the arguments of a call, and how they lie there; None for other arguments."""
+    """Return the tensors among the arguments of a call, and their nest; None for other arguments."""
     if any(value is not None and name != "training" for name, value in kwargs.items()):
         return None
     training = kwargs.get("training")
@@ -202,7 +203,7 @@ def _packed(args, tensors):
 
 
 def _converted(layer, values):
-    """Return arguments as the layer takes them: tensors as they are, arrays of NumPy as it would convert them; else None."""
+    """Convert arguments as the layer does: tensors unchanged, NumPy arrays to tensors; else None."""
     tensors = []
     functional = None if layer._convert_input_args else getattr(layer, "_inputs", None)
     for number, value in enumerate(values):
@@ -218,7 +219,7 @@ def _converted(layer, values):
 
 
 def _fits(layer, args):
-    """Return whether the arguments of a model lie as its inputs do: else it warns in each call."""
+    """Return whether the nest of the arguments is that of the model's inputs; otherwise it warns in each call."""
     from keras.src import tree
 
     functional = getattr(layer, "_functional", None) or layer
@@ -233,7 +234,7 @@ def _fits(layer, args):
 
 
 def _taken_apart(outputs):
-    """Return the tensors that a call gave, their masks behind them, and how they lie; None for other results."""
+    """Return the tensors of a result, followed by their masks, and their nest; None for other results."""
     kind = type(outputs)
     form: tuple = (None,)
     if kind in (list, tuple):
@@ -248,7 +249,7 @@ def _taken_apart(outputs):
 
 
 def _put_together(found, form):
-    """Return what `_taken_apart` has taken apart, of other tensors."""
+    """Rebuild the result that `_taken_apart` has taken apart, with other tensors."""
     (kind, *names), masked = form
     outputs, masks = found[: len(masked)], iter(found[len(masked) :])
     for output, has in zip(outputs, masked, strict=True):
@@ -260,7 +261,7 @@ def _put_together(found, form):
 
 
 def replayed(call):
-    """Return `call`, the `__call__` of Keras's layers, which enters its record where it is sure to record the same again."""
+    """Wrap `call`, the `__call__` of Keras's layers, to replay a recorded call that would record the same ops again."""
 
     @functools.wraps(call)
     def once(self, *args, **kwargs):
@@ -272,7 +273,7 @@ def replayed(call):
 
         def code(_):
             around = _context()
-            global_state.set_global_attribute("recorded_call", True)  # the calls inside of it belong to its record
+            global_state.set_global_attribute("recorded_call", True)  # the calls inside belong to its record
             try:
                 ran.append(call(self, *given, **kwargs))
             finally:
@@ -286,9 +287,9 @@ def replayed(call):
 
 
 def _prepared(layer, args, kwargs):
-    """Return what a call depends on: what is known of the layer, the tensors among the arguments, the key of the rest.
+    """Return the inputs of a call: the state of the layer, the tensors among the arguments, and the key of the rest.
 
-    None where the Python code has to run, as something else looks at it or may change it.
+    None if the Python code has to run, because something observes it or may change it.
     """
     if engine.local.trace.parent is not None or any(global_state.get_global_attribute(name) is not None for name in _SCOPES):
         return None
@@ -305,7 +306,7 @@ def _prepared(layer, args, kwargs):
 
 
 def _context():
-    """Return what the call around this one hands on to it, such as `training`; None if that is more, or is to run eagerly."""
+    """Return the arguments passed on by the call around this one, such as `training`; None for others, or if it runs eagerly."""
     around = global_state.get_global_attribute("current_call_ctx")
     if around is None:
         return ()
@@ -316,7 +317,7 @@ def _context():
 
 
 def _seen(layer):
-    """Return what a call of a layer depends on; None where that is not known."""
+    """Return the state on which a call of a layer depends; None if it is unknown."""
     seen = getattr(layer, "_seen", None)
     if seen is None or (seen and not seen.same()):
         times = 1 if not seen or seen.records.entered else seen.times + 1
@@ -329,7 +330,7 @@ def _seen(layer):
 
 
 class Watched:
-    """A class whose objects remember what their calls depend on, in no attribute that Keras tracks, saves or copies."""
+    """A class whose objects store the state of their calls in an attribute that Keras does not track, save or copy."""
 
     __slots__ = ("_seen",)
 

@@ -1,4 +1,4 @@
-"""Recurrent networks: a step function over the time steps of sequences, as one scan, or unrolled."""
+"""Recurrent networks: a step function over the time steps of sequences, as a scan or unrolled."""
 
 from keras.src import tree
 
@@ -52,12 +52,12 @@ def rnn(
 
 
 def _swapped(x):
-    """`x` with batches and time steps in each other's place."""
+    """Swap the batch and time axes of `x`."""
     return tf.transpose(x, [1, 0, *range(2, x.ndim)])
 
 
 def _masked(step, inputs, mask, start, zero_output_for_mask):
-    """`step` such that states and the output stay where the mask is False; the last output is a state of its own."""
+    """Wrap `step`, so that states and output are kept where the mask is False; the last output becomes a state."""
 
     def held(condition, new, old):
         condition = tf.reduce_any(condition, -1)
@@ -71,14 +71,14 @@ def _masked(step, inputs, mask, start, zero_output_for_mask):
         output = tree.map_structure(lambda new, old: held(condition, new, old), output, before)
         return (after, before if zero_output_for_mask else output), output
 
-    # The shape of an output is known from a step whose values nobody asks for
+    # The shape of an output is inferred from a step whose values are not computed
     _, output = step(start, tree.map_structure(lambda x: x[0], inputs))
     return masked, (inputs, mask), (start, tree.map_structure(tf.zeros_like, output))
 
 
 def _scanned(step, start, xs, go_backwards, return_all_outputs):
-    """`(outputs, last states)`, the outputs in the order of the steps; only the last if that is enough."""
-    places = None  # of the output among the states, where it is one of them, as it is in most cells
+    """Return `(outputs, last states)`, with outputs in the order of the steps, or only the last one if that suffices."""
+    places = None  # the index of the output among the states, if it is one, as in most cells
 
     def noted(states, x):
         nonlocal places
@@ -109,8 +109,8 @@ def _unrolled(step, states, xs, go_backwards, return_all_outputs):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Whole layers at once: the product of the inputs with the kernel, which needs no state, is taken before the scan. Layers
-# with a mask take the way above, which knows what `zero_output_for_mask` says.
+# Fused layers: the product of inputs and kernel, which is independent of the state, is computed before the scan. Layers with a
+# mask use the general path, which supports `zero_output_for_mask`.
 
 
 def cudnn_ok(*args, **kwargs):

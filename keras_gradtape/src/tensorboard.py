@@ -1,27 +1,27 @@
-"""The traces of batches by `keras.callbacks.TensorBoard`."""
+"""Profiler traces of batches for `keras.callbacks.TensorBoard`."""
 
 import gradtape as tf
 
 
 def start_trace(logdir):
-    """Begin a trace for the folder `logdir`; one for no folder only warms up, which JAX's profiler does not need."""
+    """Start a trace to the folder `logdir`. Without a folder it is a warm-up, which JAX's profiler does not need."""
     if logdir:
         tf.profiler.experimental.start(logdir)
 
 
 def stop_trace(save):
-    """End the trace, and save it; one that is not to be saved was never begun."""
+    """Stop the trace and save it. A trace that is not saved was never started."""
     if save:
         tf.profiler.experimental.stop()
 
 
 def start_batch_trace(batch):
-    """Mark the begin of a batch; return what ends it."""
+    """Mark the start of a batch; return its context."""
     context = tf.profiler.experimental.Trace("Profiled batch", step_num=batch)
     context.__enter__()
     return context
 
 
 def stop_batch_trace(batch_trace_context):
-    """Mark its end."""
+    """Mark the end of a batch."""
     batch_trace_context.__exit__(None, None, None)

@@ -1,4 +1,4 @@
-"""The parts of Keras's layers and optimizers in a checkpoint: their attributes, under the names that TensorFlow gives them."""
+"""The children of Keras's layers and optimizers in a checkpoint: attributes, under TensorFlow's names."""
 
 from typing import Any
 
@@ -10,32 +10,32 @@ from keras.src.utils.tracking import TrackedDict, TrackedList, TrackedSet
 from gradtape._src.core.declarations.module import Tracked
 from gradtape._src.train.graph import is_trackable
 
-# What Keras collects for itself: it is found at the attributes, too.
+# Keras's collections, whose members are also attributes.
 COLLECTED = frozenset({"_trainable_variables", "_non_trainable_variables", "_layers", "_metrics", "_seed_generators"})
 
 
 class KerasTracked(Tracked):
-    """An object of Keras whose attributes hold variables, or what has such.
+    """A Keras object with variables, or containers of variables, in its attributes.
 
-    Metrics are not saved, as with TensorFlow. What lies in lists and dicts is, and so are the states of random numbers, both
-    of which TensorFlow leaves out.
+    As with TensorFlow, metrics are not saved. Members of lists and dicts, and the states of random numbers, are saved, unlike
+    in TensorFlow.
     """
 
     _COLLECTED = COLLECTED
-    _awaits_entries = False  # Keras has lists and dicts of its own, and says itself when it has made variables
+    _awaits_entries = False  # Keras has its own lists and dicts, and reports the creation of variables
 
     def _tracked_children(self):
-        """The attributes that have something to save."""
+        """Return the attributes that have something to save."""
         found = {name: _saved(value) for name, value in super()._tracked_children().items() if name not in self._COLLECTED}
         return {name: value for name, value in found.items() if _has_state(value)}
 
     def _children_only_here(self):
-        """The names of attributes that TensorFlow does not save: lists and dicts, and the states of random numbers."""
+        """Return the names of attributes that TensorFlow does not save: lists and dicts, and the states of random numbers."""
         kinds = (SeedGenerator, TrackedList, TrackedDict, TrackedSet)
         return frozenset(name for name, value in vars(self).items() if isinstance(value, kinds))
 
     def _child_set(self, name: str, value: Any) -> None:
-        """Something hangs on this object now. A variable that Keras has not initialized yet says when it is."""
+        """Note a new child. A variable that is not initialized yet notifies when it is."""
         if "_awaited" not in self.__dict__:
             return
         if isinstance(value, KerasVariable) and value._value is None:

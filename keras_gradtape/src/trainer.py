@@ -1,4 +1,4 @@
-"""`fit`, `evaluate`, `predict` and their kin on gradtape: a step under a `GradientTape`, as one compiled function."""
+"""`fit`, `evaluate`, `predict` and their kin on gradtape, with steps compiled as functions with a `GradientTape`."""
 
 import functools
 import math
@@ -27,8 +27,9 @@ from keras_gradtape.src.distribution_lib import distribute_batch, name_unmatched
 from keras_gradtape.src.least_squares import LeastSquares
 from keras_gradtape.src.ops.core import COMPOSITE
 
-BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
-# What may be open in Keras where a replica calls `merge_call`.
+# The name in Keras 3.16 and later, or the earlier one.
+BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer
+# Keras's scopes that may be open when a replica calls `merge_call`
 declare_foreign(
     "keras.src.backend.common.global_state",
     "GLOBAL_STATE_TRACKER",
@@ -37,9 +38,9 @@ declare_foreign(
 
 
 class Trainer(BaseTrainer):
-    """The part of `keras.Model` that trains.
+    """The training part of `keras.Model`.
 
-    A step is traced once for each signature and compiled (`jit_compile`); with `jit_compile=False` or `run_eagerly=True` it is
+    A step is traced once for each signature and compiled (`jit_compile`). With `jit_compile=False` or `run_eagerly=True` it is
     eager code, which is recorded and compiled piece by piece.
     """
 
@@ -53,13 +54,13 @@ class Trainer(BaseTrainer):
 
     @property
     def distribute_strategy(self):
-        """The `tf.distribute.Strategy` in whose scope the model was made."""
+        """The `tf.distribute.Strategy` in whose scope the model was created."""
         return self._strategy or tf.distribute.get_strategy()
 
     # One step
 
     def train_step(self, data):
-        """One step of training on a batch; return the logs. Override it for a training of your own."""
+        """Take one training step on a batch; return the logs. Override it for custom training."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         if isinstance(self.optimizer, LeastSquares):
             y_pred = self.optimizer.train_step(self, x, y, sample_weight)
@@ -78,18 +79,19 @@ class Trainer(BaseTrainer):
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def test_step(self, data):
-        """One step of evaluation on a batch; return the logs."""
+        """Evaluate one batch; return the logs."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False) if self._call_has_training_arg else self(x)
         self._tracked_loss(x, y, y_pred, sample_weight, training=False)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def _tracked_loss(self, x, y, y_pred, sample_weight, training):
-        """The loss of a batch, which the mean of the epoch then holds."""
+        """Compute the loss of a batch, and update the mean of the epoch."""
         try:
             loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
         except (ValueError, tf.errors.InvalidArgumentError) as error:
-            if self._compile_loss is not None and not self._compile_loss.built:  # it has not come to the shapes
+            # The error came before the shapes of the loss were known.
+            if self._compile_loss is not None and not self._compile_loss.built:
                 raise
             labels, predictions = [tree.map_structure(lambda part: getattr(part, "shape", None), given) for given in (y, y_pred)]
             error.add_note(f"This is in the loss: the labels have the shape {labels}, what the model gives has {predictions}.")
@@ -98,12 +100,12 @@ class Trainer(BaseTrainer):
         return loss
 
     def predict_step(self, data):
-        """The predictions for a batch."""
+        """Return the predictions for a batch."""
         x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
         return self(x, training=False) if self._call_has_training_arg else self(x)
 
     def _function_of(self, step):
-        """`step` as a function of a list of batches, as the model was compiled."""
+        """Compile `step` to a function of a list of batches, by the options of `compile`."""
         compiled = step
         if self._strategy is not None:
             step = functools.partial(self._in_replica, step)
@@ -114,7 +116,7 @@ class Trainer(BaseTrainer):
         def on_batch(data):
             logs = compiled(tree.map_structure(self._laid_out, data))
             if is_eager:
-                engine.flush_if_outermost()  # its errors: Keras drops those that come when it reads the logs
+                engine.flush_if_outermost()  # raises errors here, as Keras drops those that occur when it reads the logs
             return logs
 
         return on_batch
@@ -123,7 +125,7 @@ class Trainer(BaseTrainer):
         return self._strategy._run_whole(step, (data,))
 
     def _laid_out(self, x):
-        """A part of a batch as a tensor, which lies where the strategy or `keras.distribution` says."""
+        """Convert a part of a batch to a tensor, in the layout of the strategy or of `keras.distribution`."""
         batch = _tensor(x)
         if batch is None or isinstance(batch, COMPOSITE):
             return batch
@@ -132,7 +134,7 @@ class Trainer(BaseTrainer):
     def _make_function(self, step):
         streams: list[Any] = []
 
-        def going_on(data):  # as on TensorFlow, where one trace is for batches of any size
+        def going_on(data):  # one trace serves batches of any size, as on TensorFlow
             seeds.go_on(streams)
             return step(data)
 
@@ -146,19 +148,19 @@ class Trainer(BaseTrainer):
         return on_batches
 
     def make_train_function(self, force=False):
-        """The function that `fit` calls with a list of batches."""
+        """Return the function that `fit` calls with a list of batches."""
         if self.train_function is None or force:
             self.train_function = self._make_function(self.train_step)
         return self.train_function
 
     def make_test_function(self, force=False):
-        """The function that `evaluate` calls with a list of batches."""
+        """Return the function that `evaluate` calls with a list of batches."""
         if self.test_function is None or force:
             self.test_function = self._make_function(self.test_step)
         return self.test_function
 
     def make_predict_function(self, force=False):
-        """The function that `predict` calls with a list of batches."""
+        """Return the function that `predict` calls with a list of batches."""
         if self.predict_function is None or force:
             on_batch = self._function_of(self.predict_step)
 
@@ -170,17 +172,17 @@ class Trainer(BaseTrainer):
         return self.predict_function
 
     def _build_for(self, batches=None, data_batch=None):
-        """Make the model's variables before its step is traced, on symbols if that can be done."""
-        initialize_all_variables()  # what an interrupt left
+        """Create the model's variables before its step is traced, on symbols if possible."""
+        initialize_all_variables()  # an interrupt may have left some uninitialized
         if self.run_eagerly:
             return
         if batches is not None:
-            data_batch = batches.example()  # no batch of the epoch is taken: data may give others in the next pass
+            data_batch = batches.example()  # takes no batch of the epoch, as data may differ in the next pass
         try:
             if batches is None or data_batch is None or self.built or _has_known_rows(data_batch):
                 with self.distribute_strategy.scope():
                     self._symbolic_build(iterator=batches, data_batch=data_batch)
-        except Exception:  # the step builds what is left, or raises what is really wrong, at the user's line
+        except Exception:  # the step builds the rest, or raises the actual error at the user's line
             pass
         if batches is not None:
             batches.reset()
@@ -265,7 +267,7 @@ class Trainer(BaseTrainer):
         return {f"val_{name}": value for name, value in logs.items()}
 
     def _batches(self, x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=False, class_weight=None):
-        """The data in batches, so many at a time as `compile` was told."""
+        """Return the data in batches, grouped by `steps_per_execution`."""
         return Batches(
             x=x,
             y=y,
@@ -297,7 +299,7 @@ class Trainer(BaseTrainer):
         return_dict=False,
         **kwargs,
     ):
-        """The loss and the metrics on data."""
+        """Return the loss and the metrics on data."""
         self._assert_compile_called("evaluate")
         cached = kwargs.pop("_use_cached_eval_dataset", False)
         if kwargs:
@@ -322,7 +324,7 @@ class Trainer(BaseTrainer):
 
     @traceback_utils.filter_traceback
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
-        """The predictions for data, as NumPy arrays."""
+        """Return the predictions for data, as NumPy arrays."""
         batches = self._batches(x, batch_size=batch_size, steps=steps)
         initialize_all_variables()
         callbacks = self._callbacks(callbacks, batches, verbose)
@@ -334,7 +336,7 @@ class Trainer(BaseTrainer):
             callbacks.on_predict_batch_begin(begin_step)
             outputs = self.predict_function(data)
             parts.append(tree.map_structure(np.asarray, outputs))
-            if group.joined():  # callbacks read in a thread of Keras's, which cannot gather what other processes hold
+            if group.joined():  # callbacks read the values in a thread of Keras's, which cannot gather those of other processes
                 outputs = parts[-1]
             callbacks.on_predict_batch_end(end_step, {"outputs": outputs})
             if self.stop_predicting:
@@ -345,7 +347,7 @@ class Trainer(BaseTrainer):
     # One batch
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
-        """One step of training; return the loss and the metrics."""
+        """Take one training step; return the loss and the metrics."""
         self._assert_compile_called("train_on_batch")
         if class_weight is not None:
             if sample_weight is not None:
@@ -357,7 +359,7 @@ class Trainer(BaseTrainer):
         return self._on_batch(self.make_train_function, (x, y, sample_weight), return_dict)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
-        """The loss and the metrics on one batch."""
+        """Return the loss and the metrics on one batch."""
         self._assert_compile_called("test_on_batch")
         return self._on_batch(self.make_test_function, (x, y, sample_weight), return_dict)
 
@@ -370,22 +372,22 @@ class Trainer(BaseTrainer):
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     def predict_on_batch(self, x):
-        """The predictions for one batch."""
+        """Return the predictions for one batch."""
         initialize_all_variables()
         outputs = self.make_predict_function()([(x,)])
         return tree.map_structure(lambda x: np.asarray(x)[()], outputs)
 
-    # What a train_step of older Keras calls, and Keras has on TensorFlow alone
+    # Methods that a train_step of older Keras calls, and that Keras has on TensorFlow only
 
     def compiled_loss(self, y, y_pred, sample_weight=None, regularization_losses=None):
-        """The loss, with the model's own losses in it. Deprecated: `compute_loss` is the same."""
+        """Return the loss with the model's own losses. Deprecated: use `compute_loss`."""
         instead = "Use `model.compute_loss(x, y, y_pred, sample_weight, training)`."
         warn_deprecated("`model.compiled_loss()`", instead)
         return self.compute_loss(x=None, y=y, y_pred=y_pred, sample_weight=sample_weight)
 
     @property
     def compiled_metrics(self):
-        """All metrics with one `update_state(y, y_pred, sample_weight=None)`. Deprecated: each of `metrics` has its own."""
+        """Return all metrics as one object with `update_state(y, y_pred, sample_weight=None)`. Deprecated: use `metrics`."""
         return SimpleNamespace(update_state=self._update_metrics)
 
     def _update_metrics(self, y, y_pred, sample_weight=None):
@@ -396,9 +398,9 @@ class Trainer(BaseTrainer):
 
 
 def joined(*parts):
-    """The rows of all batches: an array, or where the extents of batches differ a RaggedTensor, as on TensorFlow.
+    """Concatenate the rows of all batches; as on TensorFlow, different extents give a RaggedTensor.
 
-    Scalars are rows; that of a single batch stays one.
+    Scalars are rows; that of a single batch remains a scalar.
     """
     if not parts[0].ndim:
         return np.stack(parts) if len(parts) > 1 else parts[0][()]
@@ -417,9 +419,9 @@ def _tensor(x):
 
 
 def _has_known_rows(batch):
-    """Whether all extents of the inputs but the first are known: layers make their weights by them.
+    """Return whether all extents of the inputs but the first are known, as layers create their weights from them.
 
-    Where one is not, the step builds the model for the batch that comes, as on TensorFlow.
+    If one is unknown, the step builds the model for the first batch, as on TensorFlow.
     """
     inputs, _, _ = data_adapter_utils.unpack_x_y_sample_weight(batch)
     shapes = [tf.TensorShape(spec.shape) for spec in tree.flatten(inputs) if spec is not None]
@@ -427,6 +429,6 @@ def _has_known_rows(batch):
 
 
 def _count(x):
-    """The number of rows of a batch: a tensor in a function that is traced for any."""
+    """Return the number of rows of a batch, a tensor if the function is traced for any number."""
     first = next(leaf for leaf in tree.flatten(x) if leaf is not None)
     return tf.shape(first)[0] if first.shape[0] is None else first.shape[0]

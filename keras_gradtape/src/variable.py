@@ -1,4 +1,4 @@
-"""Keras's Variable, held in a gradtape Variable."""
+"""Keras's Variable, stored in a gradtape Variable."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,10 @@ from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
 class Variable(KerasVariable, Stored):
-    """A Keras variable. gradtape takes it for the tensor that `value` is, and a tape for the variable that holds it."""
+    """A Keras variable. In ops it is the tensor `value`; tapes see the gradtape Variable that stores it."""
 
     _layout: Any  # of keras.distribution, or None
-    _when_initialized: Callable[[], None] | None = None  # called once there is a value, where that comes later
+    _when_initialized: Callable[[], None] | None = None  # called when a deferred initialization is complete
 
     def _initialize(self, value):
         if isinstance(value, tf.Variable):
@@ -26,31 +26,31 @@ class Variable(KerasVariable, Stored):
         layout = self._layout_of(tuple(self._shape if callable(value) else value.shape))
         initial = value if callable(value) else lambda: value
         self._value = tf.Variable(
-            lambda: begun(cast(initial(), self._dtype), layout),  # an initializer may have given another dtype
+            lambda: begun(cast(initial(), self._dtype), layout),  # an initializer may have returned another dtype
             trainable=self._trainable,
             dtype=self._dtype,
             name=self._name,
             synchronization=tf.VariableSynchronization[self.synchronization.upper()],
             aggregation=tf.VariableAggregation[self.aggregation.upper()],
         )
-        self._value._path = self._path  # by which the explainer calls it
+        self._value._path = self._path  # shown by the explainer
         if layout is not None:
             distribute_variable(self._value, layout)
 
     def _layout_of(self, shape):
-        """The sharding of a value of this shape; None without a distribution."""
+        """Return the sharding of a value of this shape; None without a distribution."""
         distribution = global_state.get_global_attribute("distribution")
         if self._layout is None and distribution is not None:
-            self._shape = shape  # which the distribution asks for
+            self._shape = shape  # read by the distribution
             self._layout = distribution.get_variable_layout(self)
         return getattr(self._layout, "backend_layout", self._layout)
 
     def _initialize_with_initializer(self, initializer):
-        with tf.init_scope():  # in a function that is being traced, too, it has a value from here on
+        with tf.init_scope():  # the variable has a value from here on, even in a function under trace
             self._initialize(lambda: initializer(self._shape, dtype=self._dtype))
 
     def _deferred_initialize(self):
-        if self._value is None:  # Keras begins with the first again after an interrupt
+        if self._value is None:  # after an interrupt Keras starts again with the first variable
             super()._deferred_initialize()
             if self._when_initialized is not None:
                 self._when_initialized()
@@ -79,17 +79,17 @@ class Variable(KerasVariable, Stored):
 
     __hash__ = object.__hash__
 
-    # What gradtape reads
+    # The interface of gradtape
 
     @property
     def variable(self):
-        """The gradtape Variable that holds the value, in a strategy's replica that replica's."""
+        """The gradtape Variable with the value; in a strategy's replica that of the replica."""
         return getattr(self._value, "variable", self._value)
 
     def read(self):
-        """The node of the value now, as the open autocast scope has it."""
+        """Return the node of the current value, in the open autocast scope."""
         return node_of(self.value)
 
     def read_value(self):
-        """The value now, a Tensor of its own."""
+        """Return the current value as a separate Tensor."""
         return tf.identity(self.value)

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.app.run`: it stands on absl, so it is imported when it is first used."""
+"""`tf.compat.v1.app.run`. It needs absl, so this module is imported on first use."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -8,9 +8,9 @@ from absl import app, flags
 
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: list[str] | None = None) -> NoReturn:
-    """Parse the flags in `argv` (`sys.argv`), call `main` with the rest, and end the process with what it returns.
+    """Parse the flags in `argv` (`sys.argv`), call `main` with the rest, and exit the process with its result.
 
-    Without `main` that of the script. A flag that nobody defined stays in the rest, as in TensorFlow.
+    The default of `main` is that of the script. As in TensorFlow, undefined flags are passed on to it.
 
     >>> tf.compat.v1.app.run(lambda arguments: print(arguments), ["script", "--other=1", "file"])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The build and its devices: `tf.sysconfig`, and `tf.test`'s questions about GPUs."""
+"""Information about the build and its devices: `tf.sysconfig`, and the GPU functions of `tf.test`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from gradtape._src.core.base.public import public
 from gradtape._src.core.settings.device_config import get_device_details, list_logical_devices, list_physical_devices
 
-# What TensorFlow 2.21 says of itself.
+# Values of TensorFlow 2.21.
 CXX11_ABI_FLAG, CXX_VERSION, MONOLITHIC_BUILD = 1, 201703, 0
 _PLUGINS = {"cuda": ("jax_cuda12_plugin", "jax_cuda13_plugin"), "rocm": ("jax_rocm60_plugin", "jax_rocm7_plugin")}
 _TARGETS = {"x86": ("x86_64", "AMD64", "i686"), "aarch64": ("aarch64", "arm64"), "arm": ("arm", "armv7l")}
@@ -68,7 +68,7 @@ def get_build_info() -> dict[str, Any]:
 
 @public
 def is_cpu_target_available(target: str) -> bool:
-    """Return whether programs run on CPUs of this kind: "x86", "aarch64", "arm", "ppc64le".
+    """Return whether the CPU is of the kind `target`: "x86", "aarch64", "arm", "ppc64le".
 
     >>> import platform
     >>> tf.test.is_cpu_target_available(platform.machine())

@@ -1,4 +1,4 @@
-"""The error for a public name that gradtape does not have."""
+"""The error for a missing public name, and the import of names on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.files.messages import message
 from gradtape._src.files.protocol import protocol
 
-# Names that stand on Keras, and where: imported when they are first used, as Keras takes seconds to import.
+# Names that need Keras, and their locations; imported on first use, as Keras takes seconds to import.
 ON_KERAS = {
     "gradtape.initializers": "gradtape.keras:initializers",
     "gradtape.keras": "gradtape.keras",
@@ -25,7 +25,7 @@ ON_KERAS = {
     "gradtape.metrics": "gradtape.keras:metrics",
     "gradtape.optimizers.Optax": "keras_gradtape.src.optax:Optax",
 }
-# Other names that few programs use, and where: imported when they are first used. Most stand on TensorFlow 1's floor.
+# Rarely used names, and their locations; imported on first use. Most of them need TensorFlow 1's modules.
 ON_DEMAND = {
     "gradtape.Graph": "gradtape._src.v1.graphs.graph:Graph",
     "gradtape.Operation": "gradtape._src.v1.graphs.operation:Operation",
@@ -38,7 +38,7 @@ ON_DEMAND = {
     "gradtape.test.benchmark_config": "gradtape._src.v1.setup:ConfigProto",
     "gradtape.train.ExponentialMovingAverage": "gradtape._src.v1.optimizers.averages:ExponentialMovingAverage",
 }
-# Messages of TensorBoard's package, which is loaded when one is asked for: by module, name → the `.proto` file.
+# Messages of TensorBoard's package, imported on first use: by module, name → the `.proto` file.
 MESSAGES = {
     "gradtape.compat.v1": {
         "AttrValue": "attr_value",
@@ -62,28 +62,28 @@ MESSAGES = {
         "TaggedRunMetadata": "event",
     },
 }
-# Messages that protobuf makes when one is asked for.
+# Messages that protobuf creates on first use.
 EXAMPLES = frozenset("BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample".split())
-# Names that stand on absl, and where: imported when they are first used.
+# Names that need absl, and their locations; imported on first use.
 ON_ABSL = {
     f"gradtape.{module}.{name}": f"gradtape._src.testing.test_case:{name}"
     for module in ("test", "compat.v1.test")
     for name in ("TestCase", "main")
 } | {"gradtape.compat.v1.app": "gradtape.compat.v1.app", "gradtape.compat.v1.flags": "absl.flags"}
-# Modules that show Keras's names beside their own.
+# Modules with Keras's names besides their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
 
 def listed(module: str) -> Callable[[], list[str]]:
-    """Return a module's `__dir__`: its names, with those that are imported when they are first used."""
+    """Return a module's `__dir__`: its names, including those imported on first use."""
     later = [name.rpartition(".")[2] for name in ON_DEMAND if name.rpartition(".")[0] == module]
     return lambda: sorted({*vars(sys.modules[module]), *later})
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """Return a module's `__getattr__`: AttributeError that says why the name is not there, or names what is near.
+    """Return a module's `__getattr__`: an AttributeError with the reason for a missing name, or with a similar name.
 
-    A traceback shows the exceptions of the module by the names under which they can be caught.
+    Exceptions in the module are shown in tracebacks under its name, by which they can be caught.
     """
     prefix = module.replace("gradtape", "tf", 1)
     for value in vars(sys.modules[module]).values():
@@ -93,11 +93,12 @@ def missing(module: str) -> Callable[[str], Any]:
 
     @public
     def __getattr__(name: str) -> Any:
-        if name.startswith("__"):  # Python and its tools ask each module for these
+        if name.startswith("__"):  # Python and its tools look these up in each module
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         place = ON_KERAS.get(f"{module}.{name}")
         if place is not None:
-            importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow
+            # This makes gradtape the backend, before other modules of Keras are imported.
+            importlib.import_module("gradtape.keras")
             return pkgutil.resolve_name(place)
         if f"{module}.{name}" in ON_DEMAND:
             value = pkgutil.resolve_name(ON_DEMAND[f"{module}.{name}"])

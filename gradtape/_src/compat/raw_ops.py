@@ -1,16 +1,16 @@
-"""Ops by the names of their types, `tf.raw_ops`, as calls of the functions that users call.
+"""Ops by type name, `tf.raw_ops`, as calls of public functions.
 
 The table is `raw_ops.txt`, a line for each op:
 
     Sum gen_math_ops._sum math.reduce_sum input:input_tensor axis keep_dims:keepdims=False
     TopKV2 gen_nn_ops.top_kv2 math.top_k input k sorted=True index_type=int32 -> values indices
 
-The op's type comes first, then TensorFlow's generated function and gradtape's public one. "=" stands for the op of the registry.
-The parameters are TensorFlow's, and after "->" stand the names of several results.
+The op's type comes first, then TensorFlow's generated function and gradtape's public one. "=" means the op of the registry.
+The parameters are TensorFlow's; the names of several results follow "->".
 
-Behind ":" stands the public function's name of a parameter. There is none where the operands say the same, and "!" where only the
-default is taken. "+" is before an argument of the public function alone. `tests/signatures/raw_ops.py` compares the table with
-TensorFlow's ops.
+The public function's name of a parameter follows ":". It is empty for a parameter that the operands determine, and "!" for one
+of which only the default is supported. "+" precedes an argument that only the public function has.
+`tests/signatures/raw_ops.py` compares the table with TensorFlow's ops.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.op import ops
 from gradtape._src.core.values import dtypes
 
-REFUSED = "!"  # instead of the public function's name of a parameter
+REFUSED = "!"  # replaces the public name of a parameter that supports only its default
 
 
 class Row(NamedTuple):
     """A line of the table."""
 
     type: str
-    generated: str  # the module and name of TensorFlow's generated function, as in "gen_math_ops.add_v2"
+    generated: str  # module and name of TensorFlow's generated function, as in "gen_math_ops.add_v2"
     function: str
-    parameters: dict[str, str]  # to the public function's name
+    parameters: dict[str, str]  # → the public function's name
     defaults: dict[str, Any]
     fixed: dict[str, Any]
     results: tuple[str, ...]
@@ -47,14 +47,14 @@ class Row(NamedTuple):
 
 @functools.cache
 def table() -> dict[str, Row]:
-    """Return the rows of the table by the types of their ops."""
+    """Return the rows of the table by op type."""
     lines = Path(__file__).with_name("raw_ops.txt").read_text("utf-8").splitlines()
     return {row.type: row for row in map(_row, lines)}
 
 
 @functools.cache
 def generated() -> dict[str, str]:
-    """Return the types of ops by the names of TensorFlow's generated functions."""
+    """Return op types by the names of TensorFlow's generated functions."""
     return {row.generated: row.type for row in table().values()}
 
 
@@ -76,7 +76,7 @@ def _row(line: str) -> Row:
 
 @functools.cache
 def function(type: str) -> Callable[..., Any]:
-    """Return the function of an op of the table, with TensorFlow's parameters, by position or by name."""
+    """Return the function of an op in the table, with TensorFlow's parameters, positional or by name."""
     row = table()[type]
     given = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=row.defaults.get(name, inspect.Parameter.empty))
@@ -123,7 +123,7 @@ def _described(row: Row) -> str:
 
 @functools.cache
 def by_keywords(type: str) -> Callable[..., Any]:
-    """Return the function of an op, which takes its arguments by name only, as those of `tf.raw_ops` do."""
+    """Return the function of an op with keyword arguments only, as in `tf.raw_ops`."""
     made = function(type)
     parameters = inspect.signature(made).parameters.values()
 
@@ -140,10 +140,10 @@ def by_keywords(type: str) -> Callable[..., Any]:
 
 
 def named(name: str) -> Any:
-    """Return the function of an op by its type: the module's `__getattr__`."""
+    """Return the function of an op by its type, as the module's `__getattr__`."""
     return by_keywords(name) if name in table() else missing("gradtape.raw_ops")(name)
 
 
 def listed() -> list[str]:
-    """Return the names of `tf.raw_ops`: those of the table, and those that the module has."""
+    """Return the names of `tf.raw_ops`: those of the table, and of the module."""
     return sorted({*table(), *(name for name in vars(gradtape.raw_ops) if not name.startswith("_"))})

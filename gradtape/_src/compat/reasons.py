@@ -1,7 +1,7 @@
-"""The reasons for public names of TensorFlow that are not there: one table for the error and for the page.
+"""The reasons why public names of TensorFlow are missing, in one table for the error and for the page.
 
-`docs/names.md` is written from it (`make snapshot`). A name is dotted, as under `tf`; `*` stands for any letters,
-so `errors.*` for all the rest of a namespace.
+`docs/names.md` is generated from it (`make snapshot`). A name is dotted, as under `tf`; `*` matches any letters, so `errors.*`
+covers the rest of a namespace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ GRAPH_FILES = (
 )
 ENGINE = "Out of scope: it belongs to TensorFlow's own runtime. Here XLA compiles, through JAX."
 
-# The first row whose names fit gives the reason.
+# The first row with a matching name gives the reason.
 _TABLE = [
     (
         "It ended with TensorFlow 1: its parts are names of tf and Keras, or packages of their own.",
@@ -160,7 +160,7 @@ _PATTERNS = [name for name in REASONS if "*" in name]
 
 
 def reason(name: str) -> str:
-    """Return why `tf.<name>` does not exist: its own reason, or that of the namespace it lies in; "" where the table has none."""
+    """Return why `tf.<name>` does not exist: its own reason, or that of its namespace; "" if the table has none."""
     own = REASONS.get(name) or next((REASONS[p] for p in _PATTERNS if fnmatch.fnmatchcase(name, p)), "")
     namespace = name.rpartition(".")[0]
     return own or (reason(namespace) if namespace else "")

@@ -1,7 +1,7 @@
-"""Stand-ins: names that are out of scope, and that libraries touch while they are imported.
+"""Stand-ins for names out of scope that libraries access at import.
 
-A class exists for `isinstance`, for annotations and as a base, and a module so that its classes can be named. Making an
-instance is an error with the reason of `reasons`. A function that is out of scope does not exist: `hasattr` tells the truth.
+A class is available for `isinstance`, for annotations and as a base, a module for naming its classes. Instantiating a class is
+an error with the reason of `reasons`. A function out of scope does not exist, so `hasattr` is correct.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gradtape._src.compat.reasons import reason
 from gradtape._src.core.base.errors import UnimplementedError
 from gradtape._src.core.base.public import public
 
-# The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
-# gradtape does not have otherwise is a module.
+# The classes of each namespace, dotted under `tf`, with base classes in brackets. A namespace that gradtape does not have
+# otherwise becomes a module.
 NAMES = {
     "config.experimental": "ClusterDeviceFilters",
     "data.experimental": "DatasetInitializer Reducer ServiceOptions SqlDataset",
@@ -72,7 +72,7 @@ NAMES = {
     "train.experimental": "MaxShardSizePolicy ShardableTensor",
     "types.experimental.distributed": "Mirrored",
 }
-# What scripts catch: the error that TensorFlow raises where there is no TPU.
+# The error that TensorFlow raises without a TPU, which scripts catch.
 RAISED = {"distribute.cluster_resolver.TPUClusterResolver": ValueError}
 
 _BASES = {
@@ -83,7 +83,7 @@ _BASES = {
 
 
 class StandInClass(abc.ABCMeta):
-    """The class of stand-ins for classes, and of what a user derives from them: nothing can be made of them."""
+    """The metaclass of stand-ins for classes, and of classes derived from them. They cannot be instantiated."""
 
     stands_for: str
 
@@ -122,7 +122,7 @@ class StandInModule(ModuleType):
 
 @functools.cache
 def found(dotted: str) -> Any:
-    """Return the stand-in for a name, dotted under `tf`; None where there is none."""
+    """Return the stand-in for a name, dotted under `tf`, or None."""
     if dotted in NAMES:
         return StandInModule(dotted)
     base = _BASES.get(dotted)
@@ -135,5 +135,4 @@ def found(dotted: str) -> Any:
 
 
 def is_stand_in(value: Any) -> bool:
-    """Return whether a value is a stand-in."""
     return isinstance(value, (StandInClass, StandInModule))

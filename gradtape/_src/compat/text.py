@@ -1,4 +1,4 @@
-"""Text and bytes: `tf.compat.as_bytes` and its like."""
+"""Conversion between text and bytes: `tf.compat.as_bytes` and the like."""
 
 from __future__ import annotations
 

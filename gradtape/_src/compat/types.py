@@ -17,10 +17,10 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TypeSpec
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 
-# What can be made a tensor, for annotations and isinstance.
+# Values convertible to a tensor, for annotations and isinstance.
 TensorLike = Tensor | Stored | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic
 
-# What `tf.function` gives, and what its `get_concrete_function` gives. The other names are TensorFlow's abstract classes of them.
+# The results of `tf.function` and of its `get_concrete_function`. TensorFlow has abstract base classes of these names.
 GenericFunction = PolymorphicFunction = Function
 Callable = Function | ConcreteFunction
 AtomicFunction = ConcreteFunction
@@ -30,7 +30,7 @@ TraceType = TypeSpec
 
 @runtime_checkable
 class SupportsTracingProtocol(Protocol):
-    """Objects with a `__tf_tracing_type__` of their own. Functions do not ask: the object is a constant, by identity.
+    """Objects with their own `__tf_tracing_type__`. Functions ignore it: the object is a constant, compared by identity.
 
     >>> class Point:
     ...     def __tf_tracing_type__(self, context):
@@ -51,19 +51,19 @@ bytes_or_text_types = (bytes, str)
 
 @public
 def path_to_str(path: Any) -> Any:
-    """Return a path object as text, and anything else as it is."""
+    """Convert a path object to text; other values are unchanged."""
     return os.fspath(path) if hasattr(path, "__fspath__") else path
 
 
 @public
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Return whether programs of that day's TensorFlow need not run this one: True, as gradtape shares none with it."""
+    """Return whether programs need no compatibility with TensorFlow of that day: True, as gradtape shares no programs with it."""
     datetime.date(year, month, day)
     return True
 
 
 @contextlib.contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Do nothing in its context: `forward_compatible` is True for any day."""
+    """Open a context without effect, as `forward_compatible` is True for any day."""
     datetime.date(year, month, day)
     yield

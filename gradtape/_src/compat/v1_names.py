@@ -1,4 +1,4 @@
-"""Names that TensorFlow 1 has in another place than TensorFlow 2, found when they are asked for."""
+"""Names that TensorFlow 1 has in another place than TensorFlow 2, looked up on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.compat.names import missing
 
-# TensorFlow 1's name → where it stands in TensorFlow 2.
+# TensorFlow 1's name → TensorFlow 2's.
 RENAMED = {
     "FIFOQueue": "queue.FIFOQueue",
     "OpError": "errors.OpError",
@@ -67,7 +67,7 @@ def _found(path: str) -> Any:
 
 
 def falls_back(module: str, to: str = "", elsewhere: tuple[str, ...] = ()) -> Callable[[str], Any]:
-    """Return a module's `__getattr__`: what the module `to` of gradtape has under the name, or one of the modules `elsewhere`."""
+    """Return a module's `__getattr__`: the name in gradtape's module `to`, or in one of the modules `elsewhere`."""
     unknown = missing(module)
 
     def __getattr__(name: str) -> Any:
@@ -79,7 +79,7 @@ def falls_back(module: str, to: str = "", elsewhere: tuple[str, ...] = ()) -> Ca
                     value = _found(path)
                 except AttributeError:
                     continue
-                vars(sys.modules[module])[name] = value  # as a lookup costs more than an op
+                vars(sys.modules[module])[name] = value  # cached, as a lookup costs more than an op
                 return value
         return unknown(name)
 

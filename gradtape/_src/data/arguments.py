@@ -1,4 +1,4 @@
-"""Arguments of datasets' methods: numbers and seeds, checked."""
+"""Validation of the arguments of datasets' methods: numbers and seeds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gradtape._src.ops.random.seeds import draw, pair_of
 
 
 def count(value: Any, what: str) -> Any:
-    """Return an integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else.
+    """Return an integer, which may be a tensor of int64 (ValueError for another dtype); TypeError for anything else.
 
-    Where only the shapes of elements are asked for, it is a symbol for an integer that depends on an element.
+    While only the shapes of elements are inferred, it is a symbol if it depends on an element.
     """
     if isinstance(value, np.floating):
-        value = int(value)  # as in TensorFlow, which refuses a float of Python's
+        value = int(value)  # as in TensorFlow, which refuses a Python float
     if isinstance(value, (str, bytes, float)):
         raise TypeError(f"{what} must be an integer, received {value!r}.")
     if isinstance(value, Tensor) and value.dtype != dtypes.int64:
@@ -40,7 +40,7 @@ def count(value: Any, what: str) -> Any:
 
 
 def parallel(value: Any) -> int:
-    """Return the number of threads for `num_parallel_calls`."""
+    """Convert `num_parallel_calls` to a number of threads."""
     number = 1 if value is None else count(value, "num_parallel_calls")
     if number == AUTOTUNE:
         return 1
@@ -50,7 +50,7 @@ def parallel(value: Any) -> int:
 
 
 def batch_size(value: Any) -> int:
-    """Return the number of elements of a batch."""
+    """Check `batch_size` and return it as an int."""
     size = count(value, "batch_size")
     if size < 1:
         raise invalid(f"Batch size must be greater than zero, received {size}.")
@@ -58,16 +58,14 @@ def batch_size(value: Any) -> int:
 
 
 def batches(elements: int, size: int, drop: bool) -> int:
-    """Return the number of batches of so many elements."""
+    """Return the number of batches of `elements` elements."""
     if elements < 0:
         return elements
     return elements // size if drop else -(-elements // size)
 
 
 def weights(value: Any, count: int) -> np.ndarray:
-    """Return the weights of `count` datasets: floats (TypeError) that are not negative, as many as there are datasets
-    (ValueError).
-    """
+    """Convert the weights of `count` datasets to floats (else TypeError); ValueError for a negative one, or a wrong count."""
     if value is None:
         return np.full(count, 1.0)
     array = np.asarray(numbers(value))
@@ -89,7 +87,7 @@ def numbers(value: Any) -> Any:
 
 
 def check_unique(specs: tuple[Any, ...]) -> None:
-    """Raise InvalidArgumentError or TypeError for elements that `unique` does not take."""
+    """Raise InvalidArgumentError or TypeError for elements that `unique` does not support."""
     if len(specs) != 1:
         raise invalid("UniqueDataset only supports inputs with a single component. Use map() to choose one.")
     dtype = getattr(specs[0], "dtype", None)
@@ -101,7 +99,7 @@ def check_unique(specs: tuple[Any, ...]) -> None:
 
 
 def check_rows(arrays: tuple[Any, ...]) -> None:
-    """Raise ValueError unless there is a tensor, and no dataset."""
+    """Raise ValueError if there is no tensor, or a dataset among the arrays."""
     if any(isinstance(array, Elements) for array in arrays):
         raise ValueError("A dataset has no rows that from_tensor_slices could take. Use from_tensors, or the dataset itself.")
     if all(array is None for array in arrays):
@@ -109,12 +107,12 @@ def check_rows(arrays: tuple[Any, ...]) -> None:
 
 
 def orders(seed: Any, again: bool) -> Seeds:
-    """Return the Seeds like `seeds`, of orders that are TensorFlow's."""
+    """Return the Seeds, as `seeds` does, for orders that are TensorFlow's."""
     key, own = pair_of(None if seed is None else count(seed, "seed"))
     return Seeds(f"{key} {own}{' again' * again}", again)
 
 
 def seeds(seed: Any, again: bool) -> Seeds:
-    """Return the source of each pass's seed: another one each time if `again`."""
+    """Return the source of the passes' seeds: a new one for each pass if `again`."""
     own = tuple(to_numpy(draw("ShuffleDatasetV3", None, 1).node)) if seed is None else count(seed, "seed")
     return Seeds(str(own), again)

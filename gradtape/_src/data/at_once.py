@@ -1,4 +1,4 @@
-"""`map` of many elements at once: a plain function that was called some times is traced, and its trace is run for many rows."""
+"""Vectorized `map`: a plain function that was called often enough is traced, and its trace is run for many elements at once."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from gradtape._src.data.stages import Asked, Stream
 from gradtape._src.data.structure import Element, Nest, flatten
 from gradtape._src.ops.random import seeds
 
-ALONE = 32  # calls for elements of one kind after which as many as that are worth a trace
-ROWS = 64  # elements that are computed at once,
-LEAST = 8  # unless there are less than so many,
-BYTES = 1 << 20  # or their values, before and after, take more
-KINDS = 8  # kinds of elements that are told apart
-Wish = tuple[Any, ...]  # a draw of random numbers: what draws, its seed, and how many blocks of numbers it takes
+ALONE = 32  # number of calls for elements of one kind from which a trace pays
+ROWS = 64  # number of elements that are computed at once
+LEAST = 8  # number of elements below which they are computed one by one
+BYTES = 1 << 20  # limit of the bytes of a batch's values before and after
+KINDS = 8  # maximum number of kinds of elements per function
+Wish = tuple[Any, ...]  # a draw of random numbers: drawing op, seed, number of blocks
 
 
 class Kind(NamedTuple):
@@ -43,7 +43,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(element: Element) -> Kind | None:
-    """Return the kind of an element; None where it is not made of arrays of numbers only."""
+    """Return the kind of an element, or None unless all of it is arrays of numbers."""
     found, how = element
     if any(type(array) is not np.ndarray or array.dtype.hasobject for array in found):
         return None
@@ -51,7 +51,7 @@ def kind_of(element: Element) -> Kind | None:
 
 
 class Batch:
-    """A function of one kind of elements, as a Program for `count` of them. `wishes` are its draws of random numbers."""
+    """A function traced for one kind of elements, as a Program for `count` of them. `wishes` are its draws of random numbers."""
 
     def __init__(self, body: Traced, before: Kind, after: Kind, count: int, wishes: list[Wish]) -> None:
         self.count, self.after, self._wishes = count, after, wishes
@@ -66,7 +66,7 @@ class Batch:
         self._avals = [node.aval for node in nodes]
 
     def __call__(self, given: list[Element], source: Any) -> list[Element]:
-        """Return the function's results for up to `count` elements; others stand in for those that are missing.
+        """Return the function's results for up to `count` elements; missing ones are filled up with others.
 
         Random numbers are drawn from `source`, as in calls for one element after the other.
         """
@@ -80,21 +80,21 @@ class Batch:
 
 
 class Batches:
-    """The Batches of a function, by the kind of elements, and how often it was called for one where there is none yet."""
+    """The Batches of a function by kind of elements, and the number of single calls for kinds without one."""
 
     def __init__(self, call: ElementCall) -> None:
         self._call = call
         self._known: dict[Kind, Batch | int | None] = {}
         self._content: Any = None
-        self.plain: bool | None = None  # None: that was not looked at yet
+        self.plain: bool | None = None  # None: not checked yet
 
     def begin(self) -> None:
-        """Look at the function at the beginning of a pass: what it uses may have changed."""
+        """Check the function again at the beginning of a pass, as the values that it uses may have changed."""
         if self.plain is not None:
             self._look()
 
     def of(self, element: Element, last: Element | None) -> Batch | None:
-        """Return the Batch for elements such as one, if there is one; `last` is a result of the function called by itself."""
+        """Return the Batch for an element, or None; `last` is a result of the function called for a single element."""
         if self.plain is False or last is None or (kind := kind_of(element)) is None:
             return None
         found = self._known.get(kind, 0)
@@ -111,11 +111,11 @@ class Batches:
 
     @property
     def pure(self) -> bool:
-        """Whether the function was seen to have no effects."""
+        """Whether the function was found to have no effects."""
         return any(isinstance(found, Batch) for found in self._known.values())
 
     def refuse(self, element: Element) -> None:
-        """Note that a Batch failed where the function by itself does not."""
+        """Note that a Batch failed for an element, so that its kind is computed one by one."""
         if (kind := kind_of(element)) is not None:
             self._known[kind] = None
 
@@ -141,7 +141,7 @@ class Batches:
                 body, how, wishes = self._traced(before)
                 same = how == after.nest and tuple(body.avals) == after.avals
                 return Batch(body, before, after, count, wishes) if same and _is_pure(body) else None
-        except Exception:  # what cannot be traced goes on element by element
+        except Exception:  # a function that cannot be traced is called for single elements
             return None
 
     def _traced(self, kind: Kind) -> tuple[Traced, Nest, list[Wish]]:
@@ -152,7 +152,7 @@ class Batches:
 
         def state(*wish: Any) -> EagerTensor:
             if engine.local.trace.scope is not scope or is_unknown(wish[-1]):
-                raise NotPlain  # such as in a branch, which one call takes and another does not
+                raise NotPlain  # a draw in a branch, which may differ between calls
             wishes.append(wish)
             parameters.append(leaf(seeds.STATE, None))
             return EagerTensor(parameters[-1])
@@ -174,24 +174,24 @@ def _is_pure(body: Traced) -> bool:
 
 
 class Mapped(Asked):
-    """The function's results for the elements of a stream. Several are taken at once where they are needed together, or while
-    `ahead` says that nobody sees it.
+    """The function's results for the elements of a stream.
 
-    An element that fails is called by itself, so its error is that of any other call, and those before it are given first.
+    Several elements are computed at once if they are needed together, or while `ahead` says that this is not observable. If
+    one fails, it is computed alone. So its error is that of a single call, and the elements before it come first.
     """
 
     def __init__(self, call: ElementCall, batches: Batches, source: Stream, ahead: Callable[[], bool]) -> None:
         self._call, self._batches, self._source, self._ahead = call, batches, source, ahead
         self._numbered = zip(itertools.count(), iter(lambda: _outcome(source), _END), strict=False)
-        self._waiting: deque[tuple[int, Any]] = deque()  # elements that were taken, or errors in their place, with their numbers
+        self._waiting: deque[tuple[int, Any]] = deque()  # elements, or errors in their place, with their numbers
         self._given: deque[Element] = deque()
-        self._last: Element | None = None  # the last result of the function by itself
-        self._doubted = 0  # elements whose Batch failed, and that did not fail by themselves yet
+        self._last: Element | None = None  # the last result of a single call
+        self._doubted = 0  # number of elements whose Batch failed, and that have not failed alone yet
         self._needed = 0
         batches.begin()
 
     def needed(self, count: int) -> None:
-        """Note how many elements are needed together."""
+        """Note the number of elements that are needed together."""
         self._needed = count
         if isinstance(self._source, Asked):
             self._source.needed(max(count - len(self._waiting) - len(self._given), 0))
@@ -203,7 +203,7 @@ class Mapped(Asked):
         return self._given.popleft()
 
     def _make(self) -> None:
-        """Compute the next element, and others with it if that can be."""
+        """Compute the next element, and others with it if possible."""
         if not self._waiting:
             self._waiting.append(next(self._numbered))
         item = self._waiting[0][1]
@@ -213,7 +213,7 @@ class Mapped(Asked):
             self._given.append(self._by_itself())
 
     def _run(self, batch: Batch) -> None:
-        """Compute as many elements at once as may be taken."""
+        """Compute as many elements at once as possible."""
         count = batch.count if self._ahead() else min(self._needed, batch.count)
         if count < LEAST or execution.eager or as_python.everywhere or debugged:
             return
@@ -249,7 +249,7 @@ debugged = False  # whether functions of datasets run as Python, for each elemen
 
 
 def debug() -> None:
-    """Let functions of datasets run as Python, for each element, from now on."""
+    """Run the functions of datasets as Python, for each element, from now on."""
     global debugged
     debugged = True
 

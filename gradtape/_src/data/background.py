@@ -1,4 +1,4 @@
-"""Work in threads: elements made ahead of time, and calls side by side. No thread outlives the iterator that it works for."""
+"""Threads of datasets: prefetching and parallel calls. No thread outlives the iterator that it works for."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gradtape._src.core.platform import runtime
 
 
 class _Fields:
-    """Whether the thread works for a dataset, or closes what does."""
+    """Whether the thread works for a dataset, or closes datasets' streams."""
 
     works: bool = field(False, per_replica=False)
     closes: bool = field(False, per_replica=False)
 
 
 _local = declare(_Fields)
-_closers: list[runtime.Worker] = []  # that are free; one is made with the first stream, as none starts while Python ends
-PATIENCE = 1.0  # seconds to wait for threads that make elements nobody wants any more
+_closers: list[runtime.Worker] = []  # free ones; one is made with the first stream, as no thread starts while Python shuts down
+PATIENCE = 1.0  # seconds to wait for threads whose elements are no longer needed
 
 
 def _works() -> None:
@@ -41,8 +41,8 @@ def _closes(close: Callable[[], None]) -> None:
 def _end(close: Callable[[], None], dropped: bool) -> None:
     """Call `close`, which waits for threads.
 
-    After a drop it is not waited for long, as a function of the user's may never end; nor at all in a thread that works for
-    datasets: the garbage collector, which drops in any thread, may have done so in the very one that is waited for.
+    After a drop it waits for a limited time, because a user's function may never end. A thread that works for datasets does
+    not wait at all: the garbage collector may have run in the very thread that is waited for.
     """
     if not dropped or _local.closes or runtime.forked:
         close()
@@ -51,7 +51,7 @@ def _end(close: Callable[[], None], dropped: bool) -> None:
 
 
 def _aside(close: Callable[[], None], seconds: float) -> None:
-    """Call `close` in another thread, and wait so many seconds for its end."""
+    """Call `close` in another thread, and wait up to `seconds` for its end."""
     try:
         worker = _closers.pop()
     except IndexError:
@@ -61,7 +61,7 @@ def _aside(close: Callable[[], None], seconds: float) -> None:
     try:
         _, error = answer.get(timeout=seconds)
     except BaseException as waited:
-        worker.calls.put(None)  # it ends after that call
+        worker.calls.put(None)  # ends the thread after that call
         if isinstance(waited, queue.Empty):
             return
         raise
@@ -70,7 +70,7 @@ def _aside(close: Callable[[], None], seconds: float) -> None:
         raise error
 
 
-Outcome = Future[Any]  # an element that is there, or its error, to be raised where it is asked for
+Outcome = Future[Any]  # an element, or its error, which is raised when the element is requested
 Outcomes: TypeAlias = Generator[Outcome, None, None]
 
 
@@ -83,13 +83,13 @@ def outcome(stream: Iterator[Any]) -> Outcome:
         raise
     except Exception as error:
         result.set_exception(error)
-    except BaseException as error:  # would end a thread without a word, and its reader would wait for ever
+    except BaseException as error:  # else the thread would end silently, and its reader would wait for ever
         result.set_exception(RuntimeError(f"{type(error).__name__} in a function of a dataset that is being prefetched"))
     return result
 
 
 def given(result: Outcome) -> Any:
-    """Return the element, or its error: where it was raised in a thread is of no use to anybody; its cause stays."""
+    """Return the element or raise its error, without the traceback of the thread, but with its cause."""
     error = result.exception()
     if error is not None:
         raise error.with_traceback(None)
@@ -101,7 +101,7 @@ _count = itertools.count()
 
 
 def _kept(stream: Outcomes) -> Iterator[Any]:
-    """Return the elements of a stream that has threads; it is closed when Python ends."""
+    """Register a stream that has threads, so that it is closed when Python exits."""
     if not _closers:
         _closers.append(runtime.Worker("gradtape-close"))
     _streams[next(_count)] = stream
@@ -109,7 +109,7 @@ def _kept(stream: Outcomes) -> Iterator[Any]:
 
 
 def _close_all() -> None:
-    """Close what has threads when Python ends, as they need modules that are taken apart soon after; the last stages first."""
+    """Close all streams with threads when Python exits, the last stages first, before modules are torn down."""
 
     def close() -> None:
         for _, stream in sorted(_streams.items(), reverse=True):
@@ -117,7 +117,7 @@ def _close_all() -> None:
                 stream.close()
 
     if _streams and not runtime.forked:
-        with contextlib.suppress(RuntimeError):  # the thread that would close waits for another one, and no more start
+        with contextlib.suppress(RuntimeError):  # the closing thread waits for another one, and no new thread starts
             _aside(close, PATIENCE)
 
 
@@ -125,12 +125,12 @@ atexit.register(_close_all)
 
 
 def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
-    """Return the stream, up to `size` elements of which are made ahead of time by a thread."""
+    """Return the stream; a thread computes up to `size` elements in advance."""
     return _kept(_prefetched(stream, size))
 
 
 def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
-    engine.flush_if_outermost()  # the thread may use tensors that are pending here: they get their values first
+    engine.flush_if_outermost()  # values that are pending here are computed first, as the thread may use them
     worker, around, made = runtime.Worker("gradtape-prefetch"), handed(), queue.SimpleQueue[Any]()
     wanted, dropped = True, False
 
@@ -148,7 +148,7 @@ def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
         for _ in range(size):
             worker.calls.put((make, (), made))
         while True:
-            runtime.check_not_forked()  # a fork has no such thread, and would wait for ever
+            runtime.check_not_forked()  # a forked process has no such thread, and would wait for ever
             result, end = made.get()
             if end is not None:
                 return

@@ -1,4 +1,4 @@
-"""Calls of the user's functions: away from what is pending, with errors that name the element."""
+"""Calls of user functions for elements: isolated from the pending trace, with errors that name the element."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """Open a context for a user's function: no open tape or name scope counts in it, and nothing pending outside runs."""
+    """Open a context for a user's function, in which no outer tape or name scope is active, and nothing pending outside runs."""
     with setting(one_by_one=True, prefix=""), engine.recording_in(Trace(engine.LIMIT)):
         yield
         if engine.local.trace.nodes:
@@ -67,15 +67,15 @@ def apart() -> Iterator[None]:
 
 
 def arguments(value: Any) -> tuple[Any, ...]:
-    """Return the arguments of a function for an element: a tuple's items are arguments of their own."""
+    """Return the arguments of a function for an element: the items of a tuple are separate arguments."""
     return value if type(value) is tuple else (value,)
 
 
 def failed(error: Exception, what: str, index: int) -> OpError:
-    """Return the error for a function of the user's that failed on element number `index`; to be raised `from error`."""
+    """Return the error for a user's function that failed on element number `index`, to be raised `from error`."""
     kind: type[OpError]
     match error:
-        case OutOfRangeError():  # which would be taken for the end of the elements
+        case OutOfRangeError():  # would be taken for the end of the elements
             kind = InvalidArgumentError
         case OpError():
             kind = type(error)
@@ -93,16 +93,16 @@ def failed(error: Exception, what: str, index: int) -> OpError:
 
 
 class ElementCall:
-    """A function of the user's, called with one element after the other. `what` names it in errors."""
+    """A user's function that is called with one element after the other. `what` names it in errors."""
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
         if not callable(function):
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of {type(function)}) in {what}.")
         self.function, self.what = frozen(function), what
-        self.source: Any = None  # of random numbers: that of a pass
+        self.source: Any = None  # the source of random numbers of a pass
 
     def begun(self) -> ElementCall:
-        """Return the same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
+        """Return a copy for one pass, in which seeded random ops give the numbers of the other passes."""
         call = copy.copy(self)
         call.source = seeds.begun()
         return call
@@ -132,14 +132,14 @@ class ElementCall:
         )
 
     def flag(self, index: int, given: Element) -> bool:
-        """Return the function's result for an element as a predicate."""
+        """Return the function's result for an element as a bool; ValueError if it is no predicate."""
         arrays, _ = answer = self(index, given)
         if len(arrays) != 1 or not isinstance(arrays[0], np.ndarray) or arrays[0].dtype != bool or arrays[0].ndim:
             raise no_flag(structure_text(answer))
         return bool(arrays[0])
 
     def dataset(self, index: int, given: Element) -> Any:
-        """Return the function's result for an element, which must be a dataset."""
+        """Return the function's result for an element; TypeError unless it is a dataset."""
         (result, *others), _ = self(index, given)
         if others or not isinstance(result, Elements):
             raise self.no_dataset(repr(result))
@@ -150,16 +150,16 @@ class ElementCall:
         return TypeError(f"The function passed to {self.what} must return a `tf.data.Dataset`; it returned {result}.")
 
     def on_symbols(self, values: Any) -> Any:
-        """Return the function's result for an element whose leaves are symbols, as a nest of specs."""
+        """Return the function's result for an element of symbols, as a nest of specs."""
         try:
             result = self.function(*arguments(values))
         except LOOKS_AT_VALUES as error:
-            from gradtape._src.control.autograph import converted  # loads what transforms source
+            from gradtape._src.control.autograph import converted  # imported here, as it loads the source transformation
 
             try:
                 result = converted(self.function)(*arguments(values))
             except Exception:
-                raise error from None  # the function is called as it is, for each element
+                raise error from None  # the function is called unconverted for each element
         try:
             return specs_without_values(result)
         except (TypeError, ValueError) as error:
@@ -167,12 +167,12 @@ class ElementCall:
 
 
 def no_flag(found: str) -> ValueError:
-    """Return the error for a predicate that gives something else."""
+    """Return the error for a predicate with another result."""
     return ValueError(f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {found}.")
 
 
 def returned(result: Any) -> Element:
-    """Convert a function's result to an element; a list stands for a tuple, as in TensorFlow."""
+    """Convert a function's result to an element; a list becomes a tuple, as in TensorFlow."""
     return element(tuple(result) if type(result) is list else result)
 
 
@@ -186,19 +186,19 @@ def structure_text(answer: Element) -> str:
 def inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
     """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
-    It is called on tensors that have no values, and symbols for extents that are not known: see `core/values/ways`.
+    It is called on tensors without values, and with symbols for unknown extents: see `core/values/ways`.
     """
     try:
         return _inferred(call, given, make_empty)
     except Exception:
-        # Whatever went wrong without values may go well with them; if not, it is reported there.
+        # The call may succeed with values; if not, the error is reported then.
         return None
 
 
 def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> Any:
-    """Infer the result like `inferred`, when a dataset is made: a certain error is raised at once, as in TensorFlow.
+    """Infer the result like `inferred` when a dataset is created. As in TensorFlow, a certain error is raised at once.
 
-    None also if the structure of the elements is not known yet.
+    None is returned, too, if the structure of the elements is not known yet.
     """
     if given is None:
         return None
@@ -214,21 +214,21 @@ def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: C
 
 
 def check_flag(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
-    """Raise ValueError if a predicate is sure to give something else than a scalar bool."""
+    """Raise ValueError if the inferred result of a predicate is no scalar bool."""
     specs = asked_early(call, given, make_empty)
     if specs is not None and not (isinstance(specs, TensorSpec) and specs.dtype.name == "bool" and specs.shape.rank == 0):
         raise no_flag(repr(specs))
 
 
 def check_dataset(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
-    """Raise TypeError if a function is sure to give something else than a dataset."""
+    """Raise TypeError if the inferred result of a function is no dataset."""
     specs = asked_early(call, given, make_empty)
     if specs is not None and not isinstance(specs, DatasetSpec):
         raise call.no_dataset(repr(specs))
 
 
-TRIALS = 12  # ways of a function that are gone to know the shapes of its results
-SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that speaks of one may come of there being no values
+TRIALS = 12  # ways of a function that are explored for the shapes of its results
+SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that mentions one may be due to missing values
 
 
 def complete(given: ElementStructure) -> bool:
@@ -240,7 +240,7 @@ def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
     refused: list[Exception] = []
-    # Code that takes extents for numbers cannot go on with None; a shape may be made of the integers of an element.
+    # Code that uses extents as numbers fails on None; a shape may depend on the integers of an element.
     for shows, counted in ((False, False), *([] if complete(given) else [(True, False)]), (False, True)):
         asked = functools.partial(_specs_for, call, given, make_empty, counted)
         if counted and not any(isinstance(error, LOOKS_AT_VALUES) for error in refused[:1]):
@@ -254,7 +254,7 @@ def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[
 
 
 def _alike(first: Any, second: Any) -> bool:
-    """Return whether two results have one nest, and the same kinds and dtypes."""
+    """Return whether two results have the same nest, classes and dtypes."""
     one, other = from_specs(first), from_specs(second)
     kinds = [[(type(s), getattr(s, "dtype", None)) for s in structure.specs] for structure in (one, other)]
     return one.nest == other.nest and kinds[0] == kinds[1]
@@ -262,11 +262,11 @@ def _alike(first: Any, second: Any) -> bool:
 
 def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
     scope = Scope()
-    scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # those are drawn nowhere
+    scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # random numbers and elements are not drawn
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
         values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec, make_empty) for spec in given.specs]
         result = call.on_symbols(given.nest.unflatten(values))
-    for variable, _ in scope.variables.values():  # elements come without a history
+    for variable, _ in scope.variables.values():  # elements carry no history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
     return result
 
@@ -281,7 +281,7 @@ def _number(spec: TensorSpec) -> EagerTensor:
 
 
 def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
-    """Return what stands for a nest of tensors where only their shapes are asked for."""
+    """Return placeholders for a nest of tensors, for the inference of shapes."""
     structure = from_specs(specs)
     return structure.nest.unflatten([_placeholder(spec, make_empty) for spec in structure.specs])
 
@@ -302,7 +302,7 @@ def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:
 
 
 def _stated(result: Any, path: Path) -> Any:
-    """Return the specs of a result with what a way says of extents that are not known: a number, or None."""
+    """Return the specs of a result, with the extents that a way determines, and None for others."""
     leaves, how = flatten(result)
     return how.unflatten([_stated_spec(item, path) for item in leaves])
 
@@ -317,7 +317,7 @@ def _stated_spec(spec: Any, path: Path) -> Any:
 
 
 def specs_without_values(result: Any) -> Any:
-    """Return the nest of specs of a function's result whose values are not known."""
+    """Return the nest of specs of a function's result without values."""
     leaves, how = flatten(tuple(result) if type(result) is list else result)
     return how.unflatten([_spec_without_value(item) for item in leaves])
 
@@ -332,7 +332,7 @@ def _spec_without_value(item: Any) -> Any:
 
 
 def common(first: Any, second: Any) -> Any:
-    """Return the specs that fit both."""
+    """Return the most specific specs that match both results."""
     specs, how = flatten(first)
     others, _ = flatten(second)
     return how.unflatten([_common_spec(a, b) for a, b in zip(specs, others, strict=True)])
@@ -347,5 +347,5 @@ def _common_spec(a: Any, b: Any) -> Any:
 
 
 def from_one(example: Element) -> ElementStructure:
-    """Return the structure that one element tells of the others: nest, dtypes, ranks; not their extents."""
+    """Return the structure that one element implies for all: nest, dtypes and ranks, but no extents."""
     return with_shapes(structure_of(example), lambda shape: [None] * shape.rank)

@@ -1,4 +1,4 @@
-"""Parts of elements that are more than one array: SparseTensors and RaggedTensors, as a pipeline carries them."""
+"""The base class for element parts that consist of several arrays: SparseTensors and RaggedTensors."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 
 class Composite:
-    """The arrays of a tensor that is made of several."""
+    """The arrays of a composite tensor."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, value: Any) -> Composite:
-        """Return the arrays of a tensor."""
+        """Convert a tensor to its arrays."""
         raise NotImplementedError
 
     def handed(self) -> Any:
-        """Return the tensor, as a user gets it."""
+        """Convert the arrays to the tensor for the user."""
         raise NotImplementedError
 
     def as_numpy(self) -> Any:
-        """Return what `as_numpy_iterator` gives."""
+        """Convert the arrays to the value that `as_numpy_iterator` yields."""
         raise NotImplementedError
 
     @property
     def spec(self) -> Any:
-        """The spec of this one."""
+        """The spec of the tensor."""
         raise NotImplementedError
 
     def rows(self) -> Iterator[Any]:
@@ -36,12 +36,12 @@ class Composite:
         raise NotImplementedError
 
     def stacked(self, column: Sequence[Any]) -> Any:
-        """Stack such parts, the first of which this is, along an axis in front."""
+        """Stack parts, of which this is the first, along a new first axis."""
         raise NotImplementedError
 
 
 def rows_of(arrays: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of arrays, some of which are Composite; ValueError if there are not as many of each."""
+    """Yield the rows of arrays, some of which are Composite; ValueError if their numbers of rows differ."""
     columns = [list(array.rows()) if isinstance(array, Composite) else array for array in arrays]
     lengths = [len(column) for column, array in zip(columns, arrays, strict=True) if array is not None]
     if len(set(lengths)) != 1:

@@ -30,15 +30,16 @@ from gradtape._src.files.parsing import parse_example
 from gradtape._src.files.records import text_lines
 from gradtape._src.files.systems import open_bytes
 
-INFERRED = dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string  # the first that all values of a column fit
+# A column gets the first dtype that fits all of its values.
+INFERRED = dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string
 
 
 class CsvDataset(FileDataset):
     """The rows of files of comma-separated values, each a tuple of scalars.
 
-    `record_defaults` has for each column a dtype, whose fields must all be there, or the value of a field that is empty or
-    `na_value`. `header`: the first line of a file is none of its rows. `select_cols` are the numbers of the columns that are
-    wanted, `exclude_cols` of those that are not. The rest is as for `tf.io.decode_csv`; so are the errors.
+    `record_defaults` has for each column a dtype, if all fields are required, or the value of a field that is empty or
+    `na_value`. With `header` the first line of a file is skipped. `select_cols` are the numbers of the columns to read,
+    `exclude_cols` of those to skip. The other arguments and the errors are those of `tf.io.decode_csv`.
 
     >>> with open("points.csv", "w") as file:
     ...     written = file.write("x,name\\n1.5,a\\n,b\\n")
@@ -71,7 +72,7 @@ class CsvDataset(FileDataset):
         compression = compression_of(compression_type)
         left_out = frozenset(exclude_cols or ())
 
-        def rows(path: str) -> Iterator[Element]:  # which a record that is wrong does not end
+        def rows(path: str) -> Iterator[Element]:  # an invalid record does not end it
             return map(element, itertools.islice(_records(path, compression, use_quote_delim), int(header), None))
 
         def element(record: bytes) -> Element:
@@ -94,7 +95,7 @@ def _scalar(value: Any, default: np.ndarray) -> np.ndarray:
 
 
 def _records(path: str, compression: str, quotes: bool) -> Iterator[bytes]:
-    """Yield the records of a file: its lines, or several of them where a quote is open at the end of a line."""
+    """Yield the records of a file: its lines, joined where a quoted field contains a line break."""
     pending: list[bytes] = []
     is_open = False
     for line in text_lines(path, compression):
@@ -133,10 +134,10 @@ def make_csv_dataset(
 ) -> Dataset:
     """Read CSV files as batches: an OrderedDict of columns by name, and beside it the column `label_name`, if one is given.
 
-    `file_pattern` is a pattern, or a list of them (`tf.io.gfile.glob`). Names of columns are those of the first line, unless
-    `column_names` has them; `column_defaults` has their dtypes, or values for missing fields.
-    Without it the dtype of a column is the first of int32, int64, float32, float64 and string that fits what stands in
-    `num_rows_for_inference` rows. Without `num_epochs` there is no end, and all batches are full.
+    `file_pattern` is a pattern, or a list of them (`tf.io.gfile.glob`). Column names are those of the first line, or
+    `column_names`. `column_defaults` are their dtypes, or values for missing fields. By default the
+    dtype is the first of int32, int64, float32, float64 and string that fits the first `num_rows_for_inference` rows. Without
+    `num_epochs` the dataset is infinite, and all batches are full.
 
     >>> with open("table.csv", "w") as file:
     ...     written = file.write("size,kind\\n1,a\\n2,b\\n")
@@ -178,7 +179,7 @@ def _file_names(file_pattern: Any, shuffle: bool) -> list[str]:
 
 
 class _Table:
-    """CSV files as text, to find names and dtypes of columns."""
+    """CSV files as text, for finding the names and dtypes of columns."""
 
     def __init__(
         self, names: list[str], compression: str | None, encoding: str, delimiter: str, quotes: bool, header: bool
@@ -202,7 +203,7 @@ class _Table:
             yield from self._rows(name, int(self._header))
 
     def header(self) -> list[str]:
-        """Return the names in the first line of each file; ValueError unless all are the same."""
+        """Return the column names in the first line of each file; ValueError unless all agree."""
         if not self._header:
             raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")
         found = []
@@ -214,7 +215,7 @@ class _Table:
         return found[0]
 
     def defaults(self, kept: Sequence[int], width: int, na_value: str, most: int | None) -> list[Tensor]:
-        """Return a default for each of the columns `kept`, 0 or "", of the dtype that its values have in the first rows."""
+        """Return a default for each of the columns `kept`, 0 or "", of the dtype that fits its values in the first rows."""
         kinds = dict.fromkeys(kept, -1)
         with contextlib.closing(self._all()) as rows:
             for number, row in enumerate(itertools.islice(rows, most), 1):
@@ -230,7 +231,7 @@ class _Table:
 
 
 def _check(defaults: Sequence[Any], chosen: Sequence[int] | None, titles: list[str], label: str | None) -> None:
-    """Raise ValueError unless there is a default for each column that is wanted, and the label is one of them."""
+    """Raise ValueError unless each selected column has a default, and the label is one of them."""
     if chosen is not None and len(defaults) != len(chosen):
         lengths = f"`column_defaults` has length {len(defaults)}, `select_columns` has length {len(chosen)}"
         raise ValueError(f"If specified, `column_defaults` and `select_columns` must have the same length: {lengths}.")
@@ -239,7 +240,7 @@ def _check(defaults: Sequence[Any], chosen: Sequence[int] | None, titles: list[s
 
 
 def _different(columns: list[str]) -> list[str]:
-    """Return the names of columns; ValueError if one comes twice."""
+    """Return the names of columns; ValueError if one is repeated."""
     if len(columns) != len(set(columns)):
         twice = {name for name in columns if columns.count(name) > 1}
         raise ValueError(f"Either `column_names` argument or CSV header row contains duplicate column names: {twice}.")
@@ -247,7 +248,7 @@ def _different(columns: list[str]) -> list[str]:
 
 
 def _numbers(wanted: Sequence[Any], columns: list[str]) -> list[int]:
-    """Return the numbers of columns that are given by number or name, in their order in the file; ValueError for others."""
+    """Convert column numbers or names to numbers, in the order of the file; ValueError for others."""
     found = set()
     for column in wanted:
         at = column if isinstance(column, int) else columns.index(column) if column in columns else -1
@@ -271,7 +272,7 @@ def _fits(text: str, dtype: DType) -> bool:
 
 
 def _interleaved(names: list[str], rows: Callable[[Any], Dataset], turns: Any, shuffle: bool, seed: Any) -> Dataset:
-    """Return the elements of files, so many of which take turns; their order is another in each pass if they are shuffled."""
+    """Return the elements of files interleaved, `turns` of them at a time. If shuffled, the order changes with each pass."""
     files = Dataset.from_tensor_slices(names)
     if shuffle:
         files = files.shuffle(len(names), seed)
@@ -301,11 +302,11 @@ def make_batched_features_dataset(
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Dataset:
-    """Read TFRecord files of `tf.train.Example` as batches: a dict of `features` (`tf.io.parse_example`), and beside it the
-    feature `label_key`, if one is given.
+    """Read TFRecord files of `tf.train.Example` as batches: a dict of `features` (`tf.io.parse_example`), paired with the
+    feature `label_key` if it is given.
 
-    `reader(file, *reader_args)` is a dataset of the records of a file, by default a `TFRecordDataset`. Without `num_epochs`
-    there is no end.
+    `reader(file, *reader_args)` returns a dataset of the records of a file, by default a `TFRecordDataset`. Without
+    `num_epochs` the dataset is infinite.
 
     >>> with tf.io.TFRecordWriter("ages.tfrecord") as writer:
     ...     for age in (3, 5):

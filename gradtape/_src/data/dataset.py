@@ -1,4 +1,4 @@
-"""`Dataset`: where elements come from, and what is done to them on their way."""
+"""`Dataset`: sources of elements, and their transformations."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ from gradtape._src.data.structure import (
 )
 from gradtape._src.files.systems import name_of
 
-AHEAD = 2  # how many elements AUTOTUNE prefetches: one in use, one being made
+AHEAD = 2  # number of elements that AUTOTUNE prefetches: one in use, one in preparation
 
 
 @hides("elements holding known made_anew reach reaching structure unknown usual_batch")
 class Dataset(Filing):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 
-    Made by `range`, `from_tensors`, `from_tensor_slices`, `from_generator`; each method gives a new dataset. Iterating
-    begins anew each time.
+    It is created by `range`, `from_tensors`, `from_tensor_slices`, `from_generator` and other sources; each method returns a
+    new dataset. Each iteration starts at the beginning.
 
     >>> list(tf.data.Dataset.range(5).map(lambda x: x * x).batch(2).as_numpy_iterator())
     [array([0, 1]), array([4, 9]), array([16])]
@@ -99,7 +99,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """Return the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
+        """Create a dataset of the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
         if any(isinstance(array, Composite) for array in arrays):
             return Dataset.holding([(row, how) for row in rows_of(arrays)], structure_of_rows(whole))
@@ -129,8 +129,8 @@ class Dataset(Filing):
         """Create a dataset of the values that `generator(*args)` yields, of the types in `output_signature` (a nest of
         `TensorSpec`).
 
-        It is called anew for each pass. An element that does not fit is an InvalidArgumentError. `args` are tensors, given
-        as NumPy values.
+        The generator is called for each pass. InvalidArgumentError for an element that does not match. `args` are tensors,
+        passed as NumPy values.
         """
         structure = signature(generator, output_types, output_shapes, output_signature)
         given = [constant(value).numpy() for value in args or ()]
@@ -139,7 +139,7 @@ class Dataset(Filing):
     @staticmethod
     @public
     def counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None) -> Dataset:
-        """Return `start`, `start + step`, … without end."""
+        """Create the infinite dataset `start`, `start + step`, …"""
         first, stride, dtype = arguments.count(start, "start"), arguments.count(step, "step"), as_dtype(dtype)
         structure = ElementStructure(LEAF, (TensorSpec((), dtype),))
         return Dataset(
@@ -150,7 +150,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Create a dataset with the elements of several side by side, nested as the datasets are; as many as the shortest has."""
+        """Zip datasets, nested as they are given; the result is as long as the shortest."""
         if args and datasets is not None:
             raise TypeError("Both `*args` and `datasets` cannot be set.")
         if not args and datasets is None:
@@ -189,7 +189,7 @@ class Dataset(Filing):
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
-        """Draw elements of `datasets` (a list), each from a random one, with probabilities `weights`."""
+        """Draw each element from a random one of `datasets` (a list), with probabilities `weights`."""
         members = _members(datasets)
         if not isinstance(weights, Dataset):
             chances = arguments.weights(weights, len(members))
@@ -208,7 +208,7 @@ class Dataset(Filing):
     @staticmethod
     @public
     def choose_from_datasets(datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True) -> Dataset:
-        """Choose elements of `datasets` (a list), each from the one whose number `choice_dataset` gives next."""
+        """Take each element from the one of `datasets` (a list) whose number is the next element of `choice_dataset`."""
         members = _members(datasets)
         if not isinstance(choice_dataset, Dataset):
             raise TypeError(
@@ -226,7 +226,7 @@ class Dataset(Filing):
 
         return _directed(members, start)
 
-    # -- which elements, and in what order
+    # -- selection and order of elements
 
     @in_graphs
     @public
@@ -277,10 +277,10 @@ class Dataset(Filing):
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = True, name: str | None = None
     ) -> Dataset:
-        """Return the elements in random order, each drawn from the `buffer_size` that come next.
+        """Return the elements in random order, each drawn from the next `buffer_size` elements.
 
-        With a `seed`, or after `tf.random.set_seed`, the orders are the same in every run. Each pass has another one unless
-        `reshuffle_each_iteration` is False. `UNKNOWN_CARDINALITY` as `buffer_size` takes in all elements.
+        With a `seed`, or after `tf.random.set_seed`, the orders are the same in every run. Each pass has a new order unless
+        `reshuffle_each_iteration` is False. `UNKNOWN_CARDINALITY` as `buffer_size` shuffles all elements.
         """
         size = arguments.count(buffer_size, "buffer_size")
         if size < 1 and size != UNKNOWN_CARDINALITY:
@@ -292,7 +292,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """Append the elements of `dataset`, which must be nested alike and have the same dtypes (TypeError)."""
+        """Append the elements of `dataset`, which must have the same nest and dtypes (TypeError)."""
         counts = (self._count, dataset._count)
         if INFINITE_CARDINALITY in counts:
             total = INFINITE_CARDINALITY
@@ -308,9 +308,9 @@ class Dataset(Filing):
 
     @public
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Return the elements, kept by the first pass that comes to its end: in memory, or in a directory `filename` + ".cache".
+        """Keep the elements of the first complete pass in memory, or in a directory `filename` + ".cache".
 
-        A directory is as `save` writes it, and serves later processes, too; delete it where the elements have changed.
+        A directory has the format of `save`, and serves later processes, too. Delete it when the elements change.
         """
         path = name_of(filename)
         if path:
@@ -323,7 +323,7 @@ class Dataset(Filing):
 
     @public
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """Return the same elements, of which up to `buffer_size` are made ahead of time, in a thread. AUTOTUNE: two."""
+        """Compute up to `buffer_size` elements in advance, in a thread. AUTOTUNE means two."""
         size = AUTOTUNE if buffer_size is None else arguments.count(buffer_size, "buffer_size")
         if size < AUTOTUNE:
             raise invalid(f"buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning, received {size}.")
@@ -332,7 +332,7 @@ class Dataset(Filing):
         ahead = AHEAD if size == AUTOTUNE else size
         return self._then("_PrefetchDataset", lambda: background.prefetched(self.elements(), ahead))
 
-    # -- functions over elements
+    # -- functions of elements
 
     @in_graphs
     @public
@@ -345,11 +345,11 @@ class Dataset(Filing):
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Return `map_func` of each element; the items of a tuple are arguments of their own.
+        """Apply `map_func` to each element; the items of a tuple are passed as separate arguments.
 
-        It is called for each element with tensors; where it only calls ops on them, for up to 64 at once. `num_parallel_calls`
-        above 1 is how many threads call it, each time; AUTOTUNE is one, as Python code runs in one thread at a time. The order is
-        kept, unless `deterministic` is False.
+        The function gets tensors of one element. If it only calls ops on them, up to 64 elements are computed at once.
+        `num_parallel_calls` above 1 is the number of threads that call it; AUTOTUNE means one, as Python code runs in one
+        thread at a time. The order is kept, unless `deterministic` is False.
         """
         threads = arguments.parallel(num_parallel_calls)
         call = ElementCall(map_func, "Dataset.map()")
@@ -368,7 +368,7 @@ class Dataset(Filing):
         return made.reaching(lambda: self.reach() if batches.pure else NOWHERE)
 
     def _after(self, call: ElementCall) -> ElementStructure:
-        """Return the structure of what a function returns."""
+        """Return the structure of the results of a function."""
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if specs is not None:
             return from_specs(specs)
@@ -385,7 +385,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return the elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
+        """Keep the elements for which `predicate` returns True, a scalar bool tensor (ValueError for anything else)."""
         call = ElementCall(predicate, "Dataset.filter()")
         calls.check_flag(call, self.known, Dataset.unknown)
 
@@ -396,7 +396,7 @@ class Dataset(Filing):
 
     @public
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return the elements before the first for which `predicate` gives False."""
+        """Return the elements before the first for which `predicate` returns False."""
         call = ElementCall(predicate, "Dataset.take_while()")
         calls.check_flag(call, self.known, Dataset.unknown)
 
@@ -409,7 +409,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return the elements of the datasets that `map_func` returns, one dataset after the other."""
+        """Concatenate the datasets that `map_func` returns for the elements."""
         call = ElementCall(map_func, "Dataset.flat_map()")
         calls.check_dataset(call, self.known, Dataset.unknown)
 
@@ -430,9 +430,10 @@ class Dataset(Filing):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return the elements of the datasets that `map_func` returns: `block_length` of each of `cycle_length` in turn.
+        """Return the datasets of `map_func` interleaved: `block_length` elements from each of `cycle_length` datasets in
+        turn.
 
-        `cycle_length` is the number of processors if it is not given. The order is always TensorFlow's deterministic one.
+        By default `cycle_length` is the number of processors. The order is always TensorFlow's deterministic one.
         """
         cycle = AUTOTUNE if cycle_length is None else arguments.count(cycle_length, "cycle_length")
         if cycle == AUTOTUNE:
@@ -473,7 +474,7 @@ class Dataset(Filing):
 
     @public
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return `state, output = scan_func(state, element)`: the outputs."""
+        """Return the outputs of `state, output = scan_func(state, element)` over all elements."""
         first = element(initial_state)
         call = ElementCall(scan_func, "Dataset.scan()")
         if self.known is not None:
@@ -502,7 +503,7 @@ class Dataset(Filing):
             raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(result)}.")
         return result
 
-    # -- elements put together and taken apart
+    # -- batches
 
     @in_graphs
     @public
@@ -514,7 +515,7 @@ class Dataset(Filing):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return `batch_size` elements as one, with an axis in front; the last one may be smaller, or is dropped."""
+        """Combine `batch_size` elements into one, along a new first axis. The last batch may be smaller, or is dropped."""
         size, drop = arguments.batch_size(batch_size), bool(drop_remainder)
         arguments.parallel(num_parallel_calls)
         stack = stages.stacked if self._rows is None else self._rows.gathered
@@ -539,10 +540,10 @@ class Dataset(Filing):
         drop_remainder: Any = False,
         name: str | None = None,
     ) -> Dataset:
-        """Return `batch_size` elements as one, each padded at its end to the largest of the batch, or to `padded_shapes`.
+        """Batch `batch_size` elements, each padded at its end to the largest of the batch, or to `padded_shapes`.
 
-        `padded_shapes` is a nest of shapes, in which None (or -1) stands for the largest; `padding_values` a nest of scalars,
-        or one for all; 0 and empty strings if they are not given.
+        `padded_shapes` is a nest of shapes, in which None (or -1) means the largest extent. `padding_values` is a nest of
+        scalars, or one for all; the default is 0 or an empty string.
         """
         size, drop = arguments.batch_size(batch_size), bool(drop_remainder)
         padding = Padding(padded_shapes, padding_values)
@@ -575,7 +576,7 @@ class Dataset(Filing):
 
 @public
 def cardinality(dataset: Dataset) -> Tensor:
-    """Return the number of elements of `dataset`, int64; -1 if they have no end, -2 if it is unknown.
+    """Return the number of elements of `dataset`, int64; -1 if it is infinite, -2 if it is unknown.
 
     >>> print(tf.data.experimental.cardinality(tf.data.Dataset.range(10).batch(4)).numpy())
     3
@@ -594,7 +595,7 @@ def _members(datasets: Any) -> list[Dataset]:
 
 
 def _directed(members: list[Dataset], start: Callable[[], Stream]) -> Dataset:
-    """Create a dataset of elements of several datasets that are alike."""
+    """Create a dataset of the elements of several datasets that have one structure."""
     count = INFINITE_CARDINALITY if any(m._count == INFINITE_CARDINALITY for m in members) else UNKNOWN_CARDINALITY
     asks, options = any(m.known is None for m in members), merged_options(m._options for m in members)
     structure = partial(structure_of_all, members) if asks else structure_of_all(members)

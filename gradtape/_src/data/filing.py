@@ -1,4 +1,4 @@
-"""`Filing`: the names of files as elements, elements kept in files, and batches of another size."""
+"""`Filing`: file names as elements, saving and loading of elements, and rebatching."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from gradtape._src.files.systems import name_of
 
 
 class Filing(Grouping):
-    """The methods of a dataset that have to do with files."""
+    """The methods of a dataset that read or write files."""
 
     @classmethod
     @public
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None) -> Self:
-        """Return the names of the files that match a pattern, or any of a vector of patterns: scalar strings.
+        """Create a dataset of the names of files that match a pattern, or any of a vector of patterns: scalar strings.
 
-        They are in random order (of each pass another one) unless `shuffle` is False: then they are sorted. With a `seed` the
-        orders are TensorFlow's. InvalidArgumentError if there is no such file. For patterns see `tf.io.matching_files`.
+        They are in random order, a new one in each pass; or sorted, if `shuffle` is False. With a `seed` the orders are
+        TensorFlow's. InvalidArgumentError if no file matches. For patterns see `tf.io.matching_files`.
         """
         patterns = string_array(os.fspath(file_pattern) if isinstance(file_pattern, os.PathLike) else file_pattern)
         if not patterns.dtype.hasobject:
@@ -58,10 +58,10 @@ class Filing(Grouping):
         shard_func: Callable[..., Any] | None = None,
         checkpoint_args: Any = None,
     ) -> None:
-        """Write the elements to a directory, in TensorFlow's format; `tf.data.Dataset.load` reads them.
+        """Write the elements to a directory in TensorFlow's format, for `tf.data.Dataset.load`.
 
-        `compression` is None or "GZIP"; `shard_func(element)` gives the number of the file that an element goes to. An earlier
-        save in the directory stays, and is the one to be loaded until all elements are written.
+        `compression` is None or "GZIP"; `shard_func(element)` returns the number of the file for an element. An earlier save
+        in the directory is loaded until all elements are written.
         """
         if checkpoint_args:
             raise UnimplementedError(
@@ -80,10 +80,10 @@ class Filing(Grouping):
         reader_func: Callable[..., Any] | None = None,
         wait: bool = False,
     ) -> Self:
-        """Return the elements that `save` wrote to a directory, by gradtape or by TensorFlow.
+        """Create a dataset of the elements in a directory, written by `save` of gradtape or of TensorFlow.
 
-        `reader_func` makes one dataset of a dataset of the files' datasets; by default they take turns. NotFoundError if
-        nothing is saved there, DataLossError for files that are damaged. It does not wait for another process to save.
+        `reader_func` converts a dataset of the files' datasets to one dataset; by default they are interleaved. NotFoundError
+        if nothing is saved there, DataLossError for damaged files. It does not wait for another process to save.
         """
         snapshot = saving.Snapshot(name_of(path), saving.compression_of(compression), element_spec)
         structure = snapshot.structure
@@ -109,7 +109,7 @@ class Filing(Grouping):
         shard_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Any:
-        """Return the elements, kept in the directory `path` + ".cache" by the first pass that comes to its end; see `cache`.
+        """Keep the elements of the first complete pass in the directory `path` + ".cache"; see `cache`.
 
         `compression`, `reader_func` and `shard_func` have no effect.
         """
@@ -118,7 +118,7 @@ class Filing(Grouping):
 
     @public
     def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Self:
-        """Return the rows of batches in batches of another size; `batch_size` may be a list, whose sizes take turns.
+        """Rebuild batches with another size; `batch_size` may be a list of sizes to repeat in turn.
 
         ValueError for elements without a first axis. The last batch may be smaller, or is dropped.
         """
@@ -152,7 +152,7 @@ def _check_rank(structure: ElementStructure) -> None:
 def _rebatched(
     source: Stream, sizes: Iterator[int], drop: bool, waiting: list[tuple[Any, ...]], wanted: list[int]
 ) -> Iterator[Element]:
-    """Return `waiting` holds arrays whose rows were not given yet, `wanted` the size of the batch that comes next."""
+    """Yield batches of other sizes. `waiting` holds the arrays with rows that are left, `wanted` the size of the next batch."""
     how = LEAF
     for arrays, how in source:
         waiting.append(arrays)
@@ -176,7 +176,7 @@ def _count(waiting: list[tuple[Any, ...]]) -> int:
 
 
 def _taken(waiting: list[tuple[Any, ...]], size: int) -> tuple[Any, ...]:
-    """Return the first rows of what waits, at most `size`, which are taken away from it."""
+    """Remove the first rows, at most `size`, from the waiting arrays and return them."""
     whole = [np.concatenate(column) for column in zip(*waiting, strict=True)]
     waiting[:] = [tuple([array[size:] for array in whole])]
     return tuple([array[:size] for array in whole])

@@ -1,4 +1,4 @@
-"""`reduce` and `scan`: a state that goes from element to element."""
+"""`reduce` and `scan`, which pass a state from element to element."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reduced(call: ElementCall, state: Element, source: Iterator[Element]) -> Ele
 
 
 def last_state(call: ElementCall, state: Any, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
-    """Return what stands for the last state where only shapes are asked for: it fits the first state and those after it."""
+    """Return a placeholder for the last state, for the inference of shapes: it matches the first state and all later ones."""
     specs, before = specs_without_values(state), None
     while specs != before:
         before = specs
@@ -52,7 +52,7 @@ def _scanned(call: ElementCall, last: list[Element], numbered: Iterator[tuple[in
 
 
 def check(specs: Any, state: Element) -> None:
-    """Raise TypeError if what `scan_func` gives, as far as it is known (not None), is no pair of such a state and an output."""
+    """Raise TypeError if the result of `scan_func`, as far as it is known (not None), is no pair of a state and an output."""
     if specs is None:
         return
     if type(specs) is not tuple or len(specs) != 2:
@@ -61,14 +61,14 @@ def check(specs: Any, state: Element) -> None:
 
 
 def check_types(what: str, before: Sequence[Any], after: Sequence[Any]) -> None:
-    """Raise TypeError if tensors of a new state have other dtypes than the old one's."""
+    """Raise TypeError if the tensors of a new state have other dtypes than the old state's."""
     for old, new in zip(before, after, strict=False):
         if isinstance(old, TensorSpec) and isinstance(new, TensorSpec) and old.dtype != new.dtype:
             raise other_types(what, old.dtype, new.dtype)
 
 
 def no_pair(found: str) -> TypeError:
-    """Return the error for a `scan_func` that gives something else."""
+    """Return the error for a `scan_func` with another result than a pair."""
     return TypeError(
         "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value but its "
         f"return type is {found}."
@@ -76,7 +76,7 @@ def no_pair(found: str) -> TypeError:
 
 
 def other_types(what: str, expected: Any, found: Any) -> TypeError:
-    """Return the error for a state of another dtype."""
+    """Return the error for a state with other dtypes."""
     return TypeError(
         f"Invalid `{what}`. The element types for the new state must match the initial state. Expected "
         f"{expected}, got {found}. Use tf.cast, or give the initial state that dtype."
@@ -84,12 +84,12 @@ def other_types(what: str, expected: Any, found: Any) -> TypeError:
 
 
 def together(state: Element, item: Element) -> Element:
-    """Return a state and an element as one pair."""
+    """Return the pair of a state and an element."""
     return (*state[0], *item[0]), joined(PAIR, (state[1], item[1]))
 
 
 def same_state(before: Element, after: Element, what: str) -> Element:
-    """Return the new state; TypeError unless it is nested as the old one and has its dtypes."""
+    """Return the new state; TypeError unless it has the nest and dtypes of the old state."""
     if before[1] != after[1] and joined(before[1], (LEAF,) * len(before[0])) != joined(after[1], (LEAF,) * len(after[0])):
         raise TypeError(
             f"Invalid `{what}`. The structure of the new state must match the initial state. Expected "

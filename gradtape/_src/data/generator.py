@@ -1,4 +1,4 @@
-"""`from_generator`: what a Python generator yields, checked against its signature."""
+"""`from_generator`: the values of a Python generator, checked against a signature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, ElementStr
 
 
 def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> ElementStructure:
-    """Return the structure that `from_generator`'s arguments give; TypeError if they contradict each other."""
+    """Return the structure that the arguments of `from_generator` describe; TypeError if they contradict each other."""
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable: a function that returns an iterator, not the iterator itself.")
     if specs is not None:
@@ -48,7 +48,7 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> ElementStr
 
 
 def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: ElementStructure) -> Iterator[Element]:
-    """Return the elements that `generator(*arguments)` yields. Its errors come with the number of the element."""
+    """Return the elements that `generator(*arguments)` yields. Its errors name the number of the element."""
     running: list[Iterator[Any]] = []
 
     def element(index: int) -> Element:
@@ -68,7 +68,7 @@ def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure
 
 
 class _Unfit(Exception):
-    """An element that does not fit the signature."""
+    """An element that does not match the signature."""
 
 
 def _fitted(value: Any, structure: ElementStructure, index: int) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ def _leaf(item: Any, spec: Any, index: int) -> Any:
         item = item.numpy()
     dtype = spec.dtype.numpy
     try:
-        # As in TensorFlow: numbers are cast, so that a float may stand for an int.
+        # As in TensorFlow numbers are cast, so that a float is accepted for an int.
         array = np.array(to_array(item)) if dtype.kind == "O" else np.array(item, dtype)
         if array.dtype != dtype:
             raise TypeError(f"it is {array.dtype}")

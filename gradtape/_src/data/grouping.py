@@ -1,4 +1,4 @@
-"""`Grouping`: elements taken apart, chosen, and put together by what they are: windows, groups, buckets, classes."""
+"""`Grouping`: windows, groups and buckets of elements, and selection by their values and classes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from gradtape._src.ops.random import philox
 
 
 class Grouping(Pipeline):
-    """The methods of a dataset that look at more than one element, or at what an element is."""
+    """The methods of a dataset that read several elements at once, or the contents of elements."""
 
     @public
     def unbatch(self, name: str | None = None) -> Self:
@@ -71,10 +71,10 @@ class Grouping(Pipeline):
 
     @public
     def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None) -> Self:
-        """Group elements into datasets of `size` each, `stride` apart; each window begins `shift` (or `size`) after the one
-        before.
+        """Group elements into datasets of `size` elements, `stride` apart; windows begin `shift` (by default `size`) elements
+        apart.
 
-        Nested elements give a nest of datasets. The last windows may be smaller, unless they are dropped.
+        Nested elements give a nest of datasets. The last windows may be smaller, or are dropped.
         """
         length = arguments.count(size, "size")
         step = length if shift is None else arguments.count(shift, "shift")
@@ -96,14 +96,14 @@ class Grouping(Pipeline):
 
     @public
     def unique(self, name: str | None = None) -> Self:
-        """Keep each element the first time that it comes. Elements must be single tensors of int32, int64 or string."""
+        """Keep the first of equal elements, which must be single tensors of int32, int64 or string."""
         if self.known is not None:
             arguments.check_unique(self.known.specs)
         return self._then("_UniqueDataset", lambda: stages.unique(self.elements()), count=UNKNOWN_CARDINALITY)
 
     @public
     def get_single_element(self, name: str | None = None) -> Any:
-        """Return the only element; InvalidArgumentError if there is none, or more."""
+        """Return the only element; InvalidArgumentError if there is none, or more than one."""
         if tracing.is_asked_for_shapes():
             return next(iter(self))
         found = list(itertools.islice(self.elements(), 2))
@@ -112,7 +112,7 @@ class Grouping(Pipeline):
         return handed(found[0])
 
     def _as_datasets(self, window: list[Element]) -> Element:
-        """Return the elements of a window as one element, of datasets."""
+        """Convert the elements of a window to one element of datasets."""
         columns = zip(*[arrays for arrays, _ in window], strict=True)
         specs = self.structure.specs
         held = [
@@ -125,7 +125,7 @@ class Grouping(Pipeline):
     def ragged_batch(
         self, batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.int64, name: str | None = None
     ) -> Self:
-        """Return `batch_size` elements as one: rows of a RaggedTensor where their shapes are open, else of a Tensor."""
+        """Batch `batch_size` elements: as rows of a RaggedTensor where their shapes are open, else of a Tensor."""
         size, drop = arguments.batch_size(batch_size), bool(drop_remainder)
         dtype = dtypes.as_dtype(row_splits_dtype)
 
@@ -148,11 +148,10 @@ class Grouping(Pipeline):
         window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Self:
-        """Return the elements of `reduce_func(key, group)`, a dataset, for each group of `window_size` elements that have one
-        key.
+        """Concatenate the datasets `reduce_func(key, group)` for each group of `window_size` elements with one key.
 
-        `key_func(element)` gives the key, an int64; the groups that are left at the end may be smaller, and come in the order
-        of their keys. `window_size_func(key)` may give each key a size of its own.
+        `key_func(element)` returns the key, an int64. Groups that are left at the end may be smaller, and come in the order of
+        their keys. `window_size_func(key)` may return a size for each key.
         """
         if (window_size is None) == (window_size_func is None):
             raise ValueError("Either `window_size` or `window_size_func` must be set, and not both.")
@@ -203,11 +202,10 @@ class Grouping(Pipeline):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Self:
-        """Batch elements of similar length: bucket i holds those from `bucket_boundaries[i - 1]` up to below
-        `bucket_boundaries[i]`.
+        """Batch elements of similar length: bucket i holds lengths in [`bucket_boundaries[i - 1]`, `bucket_boundaries[i]`).
 
-        Each bucket has a batch size of its own, and there is one more than there are boundaries. Batches are padded as in
-        `padded_batch`, or to one less than their boundary, or not at all.
+        There is a batch size for each bucket, one more than boundaries. Batches are padded as in `padded_batch`, or to one
+        less than their boundary, or not at all.
         """
         bounds, sizes = [int(b) for b in bucket_boundaries], [int(s) for s in bucket_batch_sizes]
         if len(sizes) != len(bounds) + 1:
@@ -256,10 +254,11 @@ class Grouping(Pipeline):
         seed: Any = None,
         name: str | None = None,
     ) -> Self:
-        """Pair each element with its class and leave some out at random, so that classes are distributed like `target_dist`.
+        """Pair each element with its class, and drop elements at random, so that the classes have the distribution
+        `target_dist`.
 
-        `class_func(element)` gives the class, a number; `initial_dist` says how often they come before that, which is
-        counted if it is not given.
+        `class_func(element)` returns the class, a number. `initial_dist` is the distribution of the classes before; by default
+        it is estimated.
         """
         target = np.asarray(arguments.numbers(target_dist), np.float64)
         initial = None if initial_dist is None else np.asarray(arguments.numbers(initial_dist), np.float64)
@@ -279,7 +278,7 @@ class Grouping(Pipeline):
 
     @public
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
-        """Return the elements that do not fail."""
+        """Skip the elements that fail."""
         return self._then("_IgnoreErrorsDataset", lambda: _without_errors(self.elements()), count=self._count)
 
     @classmethod
@@ -296,7 +295,7 @@ class Grouping(Pipeline):
 
 
 def _whole(answer: Element, what: str) -> int:
-    """Convert a function's result to a number; ValueError unless it is one integer."""
+    """Convert a function's result to an int; ValueError unless it is one integer."""
     arrays, _ = answer
     if len(arrays) != 1 or not isinstance(arrays[0], np.ndarray) or arrays[0].ndim or arrays[0].dtype.kind not in "iu":
         raise ValueError(f"Invalid `{what}`. `{what}` must return a single `tf.int64` scalar tensor, got {arrays}.")
@@ -333,7 +332,7 @@ def _grouped(
 
 
 def _shapes(shapes: Any, structure: ElementStructure) -> tuple[list[Any], Any]:
-    """Return the shapes for the leaves of an element, and how they are nested."""
+    """Return the shapes for the leaves of an element, and their nest."""
     how = structure.nest
     return nest.flatten_up_to(how, shapes), how
 
@@ -371,7 +370,7 @@ def _without_errors(source: Stream) -> Stream:
 
 
 def _as_rows(specs: Sequence[Any], item: Element) -> Element:
-    """Return an element whose arrays are rows of RaggedTensors where the specs are."""
+    """Convert the arrays of an element to rows of RaggedTensors where the specs are ragged."""
     arrays, how = item
     made = [
         Ragged.of_dense(array, spec.ragged_rank, spec.row_splits_dtype.numpy)

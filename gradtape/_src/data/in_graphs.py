@@ -1,4 +1,4 @@
-"""Datasets that depend on tensors of a graph of TensorFlow 1: the graph puts them off."""
+"""Deferral of datasets that depend on tensors of a TensorFlow 1 graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def in_graphs(method: Callable[P, R]) -> Callable[P, R]:
-    """Let a graph that is being built make what `method` returns, a dataset."""
+    """Wrap a method that returns a dataset, so that a graph under construction defers the call."""
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

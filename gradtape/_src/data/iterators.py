@@ -1,4 +1,4 @@
-"""Iterators over a dataset: of tensors, or of NumPy arrays."""
+"""Iterators over a dataset, as tensors or NumPy arrays."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Iterator(Stateful):
     """One pass over a dataset. Several threads may share it: each element goes to one of them.
 
-    After an error it goes on with the next element. A checkpoint that it hangs on saves its place. When it is restored, the
-    elements before that place are made again, and not given.
+    After an error it continues with the next element. A checkpoint that tracks it saves its place. Restoring computes the
+    elements before that place again, and skips them.
 
     >>> iterator = iter(tf.data.Dataset.range(2))
     >>> isinstance(iterator, tf.data.Iterator)
@@ -38,7 +38,7 @@ class Iterator(Stateful):
     @public
     def __init__(self, dataset: Pipeline) -> None:
         self._dataset, self._lock = dataset, threading.Lock()
-        if not tracing.is_asked_for_shapes():  # where none is drawn
+        if not tracing.is_asked_for_shapes():  # no random numbers are drawn then
             self._begin(Place())
 
     def _begin(self, place: Place) -> None:
@@ -66,7 +66,7 @@ class Iterator(Stateful):
         except StopIteration:
             raise
         except BaseException:
-            self._place.given += 1  # one that failed is passed over, too
+            self._place.given += 1  # a failed element is skipped, too
             raise
         self._place.given += 1
         return element
@@ -77,16 +77,16 @@ class Iterator(Stateful):
         return self._dataset.element_spec
 
     def _given_back(self) -> int:
-        """Return how many elements are given again."""
+        """Return the number of elements that will be given again."""
         return 0
 
     def saved_state(self) -> State:
-        """Return the number of elements given so far, and the shuffles' states."""
+        """Return the number of elements given so far, and the states of shuffles."""
         with self._lock:
             return {"": self._place.state(self._given_back())}
 
     def restored(self, state: State) -> Callable[[], None]:
-        """Return the function that goes on from a saved place."""
+        """Return a function that continues from a saved place."""
         given, place = Place.restored(state.get("", np.array(b"")))
         return lambda: self._go_on(given, place)
 
@@ -104,7 +104,7 @@ class Iterator(Stateful):
 
 
 class OwnedIterator(ElementIterator, Iterator):
-    """The iterator of `iter(dataset)`: its elements as tensors. Python code of a function that takes its elements runs once."""
+    """The iterator of `iter(dataset)`, over elements as tensors. In a traced function the body of a loop over it runs once."""
 
     saved_as = "ITERATOR_STATE"
     element_spec, _pull = Iterator.element_spec, Iterator._pull
@@ -128,13 +128,13 @@ class OwnedIterator(ElementIterator, Iterator):
 
 
 class Described(NamedTuple):
-    """The known part of the dataset of an iterator that stands for others."""
+    """The known part of the dataset of a placeholder iterator."""
 
     element_spec: Any
 
 
 class IteratorSpec(ElementIteratorSpec):
-    """The spec of iterators of datasets, whose elements look like `element_spec`; for the `input_signature` of a function.
+    """The spec of iterators whose elements have the specs `element_spec`, for the `input_signature` of a function.
 
     >>> @tf.function(input_signature=[tf.data.IteratorSpec(tf.TensorSpec([], tf.int64))])
     ... def total(iterator):

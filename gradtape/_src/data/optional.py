@@ -1,4 +1,4 @@
-"""`Optional`: an element that may not be there."""
+"""`Optional`: an element that may be missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY = "The given optional does not have a value. Ask has_value() first."
 
 
 class Optional(CompositeTensor):
-    """A nest of tensors, or none: what `Iterator.get_next_as_optional` gives.
+    """A nest of tensors, or no value: the result of `Iterator.get_next_as_optional`.
 
     >>> element = tf.experimental.Optional.from_value((1.0, [2, 3]))
     >>> bool(element.has_value()), element.get_value()[1].numpy()
@@ -29,13 +29,15 @@ class Optional(CompositeTensor):
     """
 
     def __init__(self, element_spec: Any, value: tuple[Any, ...], holds: Tensor | None = None) -> None:
-        """Store the `value`, if there is one. In a function a tensor says whether it `holds` one; else the value is zeros."""
+        """Store the `value`, if there is one. In a function the tensor `holds` is whether there is one; else the value is
+        zeros.
+        """
         self._element_spec, self._value, self._holds = element_spec, value, holds
 
     @staticmethod
     @public
     def from_value(value: Any) -> Optional:
-        """Create an Optional with a value: a nest of tensors, of what can be made one, of None and datasets."""
+        """Create an Optional with a value: a nest of tensors, values convertible to tensors, None and datasets."""
         leaves, how = flatten(value)
         leaves = [
             item if item is None or is_composed(item) or isinstance(item, IndexedSlices) else tensor(item) for item in leaves
@@ -76,7 +78,7 @@ class Optional(CompositeTensor):
 
 
 class OptionalSpec(TypeSpec):
-    """The spec of an Optional whose value looks like `element_spec`, a nest of specs.
+    """The spec of an Optional whose value has the specs `element_spec`, a nest.
 
     >>> tf.type_spec_from_value(tf.experimental.Optional.from_value(1))
     OptionalSpec(TensorSpec(shape=(), dtype=tf.int32, name=None),)

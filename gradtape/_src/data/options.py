@@ -1,4 +1,4 @@
-"""Constants of `tf.data`, and `Options`: checked and kept as TensorFlow's are, though most have nothing to change here."""
+"""Constants of `tf.data`, and `Options`, which are checked as in TensorFlow. Most of them have no effect."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class ExternalStatePolicy(enum.Enum):
-    """The ways to treat state outside of a dataset that is written to a file. They have no effect, as none is written.
+    """The ways to treat external state when a dataset is serialized. They have no effect, as datasets are not serialized.
 
     >>> options = tf.data.Options()
     >>> options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.FAIL
@@ -64,7 +64,7 @@ class ExternalStatePolicy(enum.Enum):
 class Settings:
     """Attributes of declared types, None until they are set.
 
-    Another name is an AttributeError, another type a TypeError; those of a dataset cannot be set (ValueError).
+    AttributeError for other names, TypeError for other types, and ValueError for setting the options of a dataset.
     """
 
     _types: ClassVar[dict[str, type]] = {}
@@ -110,7 +110,7 @@ class Settings:
 
     @public
     def merge(self, options: Self) -> Self:
-        """Merge these options with those that are set in `options`, which win."""
+        """Merge these options with those that are set in `options`, which take precedence."""
         if type(options) is not type(self):
             raise TypeError(f"Only options of one type can be merged, received {type(self)} and {type(options)}.")
         result = type(self)()
@@ -191,8 +191,8 @@ class ThreadingOptions(Settings):
 class Options(Settings):
     """Settings of a dataset: attributes, None until they are set.
 
-    A name that TensorFlow does not have is an AttributeError, a value of another type a TypeError. `deterministic = False`
-    lets a parallel `map` give its results as they come. The rest is kept and has no effect.
+    AttributeError for names that TensorFlow does not have, TypeError for values of another type. `deterministic = False` lets
+    a parallel `map` return results in order of completion. The others have no effect.
 
     >>> options = tf.data.Options()
     >>> options.deterministic = True
@@ -220,7 +220,7 @@ class Options(Settings):
 
 
 def merged_options(options: Iterable[Options]) -> Options:
-    """Return the options of a dataset that is made of several."""
+    """Return the options of a dataset that combines several."""
     result = Options()
     for each in options:
         result = result.merge(each)

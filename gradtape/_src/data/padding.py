@@ -1,4 +1,4 @@
-"""`padded_batch`: to which extents, and with what."""
+"""The shapes and values of `padded_batch`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Padding:
         self.shapes, self.values = shapes, values
 
     def __call__(self, items: Sequence[Element]) -> Element:
-        """Stack elements, each padded at its end to the given extents, the largest of the batch where there is None."""
+        """Stack elements, each padded at its end to the given extents; None means the largest extent of the batch."""
         how = items[0][1]
         columns = list(zip(*[arrays for arrays, _ in items], strict=True))
         extents = self._extents(how) or [[None] * column[0].ndim for column in columns]
@@ -31,7 +31,7 @@ class Padding:
         return tuple([_padded(*given) for given in zip(columns, extents, fill, strict=True)]), how
 
     def shapes_of(self, structure: ElementStructure) -> list[TensorShape]:
-        """Return the shapes of padded elements; ValueError if the rank of a component is known nowhere."""
+        """Return the shapes of padded elements; ValueError if the rank of a component is unknown."""
         extents = self._extents(structure.nest)
         if extents is not None:
             return [TensorShape(shape) for shape in extents]
@@ -41,7 +41,7 @@ class Padding:
         return [spec.shape for spec in structure.specs]
 
     def check(self, structure: ElementStructure) -> None:
-        """Raise what is wrong with the arguments for elements of `structure`."""
+        """Raise the error for arguments that do not match elements of `structure`."""
         for spec in structure.specs:
             if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec | NoneTensorSpec):
                 raise TypeError(
@@ -72,7 +72,7 @@ class Padding:
 
 
 def _up_to(how: Nest, values: Any) -> list[Any]:
-    """Return the values for the leaves of a nest, in which None stands for a part of it."""
+    """Expand values to the leaves of a nest; None stands for a whole part of it."""
     if values is None or how.is_leaf():
         return [values] * how.num_leaves
     parts = nest.up_to_level(how, values)
@@ -92,7 +92,7 @@ def _sequence(shape: Any) -> list[Any]:
 
 
 def _filling(value: Any, dtype: np.dtype) -> Any:
-    """Return the scalar to pad an array of `dtype` with; TypeError if it has another dtype."""
+    """Return the scalar to pad an array of `dtype` with; TypeError for another dtype."""
     if value is None:
         return b"" if dtype.kind == "O" else 0
     (array,), _ = element(value)

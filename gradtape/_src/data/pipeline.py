@@ -1,4 +1,4 @@
-"""`Pipeline`: what every dataset is, whatever its source and its methods: a stream that can be begun, a structure, a count."""
+"""`Pipeline`: the base of datasets, a restartable stream with the structure and number of its elements."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ PLAIN = frozenset(
         "_SkipDataset", "_TakeDataset", "_TensorDataset", "_TensorSliceDataset",
     )
 )  # fmt: skip
-"""Kinds that call nothing of the user's and draw nothing: two of them, made alike, are the same."""
+"""Kinds without user functions and random numbers, of which two with equal arguments are equal."""
 
 SOURCES = frozenset(("_CounterDataset", "_RangeDataset", "_TensorDataset", "_TensorSliceDataset"))
 QUIET = PLAIN | {"_ParallelBatchDataset", "_ShardDataset", "_ShuffleDataset", "_UnbatchDataset", "_ZipDataset"}
-"""Kinds that show nobody when their elements are taken, if those that they take do not."""
-NOWHERE, IN_A_PASS, ANYWHERE = range(3)  # how far nobody sees that elements are taken early: a shuffle draws when a pass begins
+"""Kinds for which it cannot be observed when elements are taken, if it cannot for their sources."""
+NOWHERE, IN_A_PASS, ANYWHERE = range(3)  # how far early taking of elements is unobservable: a shuffle draws when a pass begins
 
 
 class Pipeline(Elements, Trackable):
-    """A stream of elements that can be begun again and again, and what is known of it.
+    """A stream of elements that can be restarted, and its known properties.
 
-    `made_anew`: a function makes it, so that each call is to have one of its own; not so what is the same each time.
+    `made_anew`: each call of a function creates its own dataset, except for datasets that are the same each time.
     """
 
     @public
@@ -49,10 +49,9 @@ class Pipeline(Elements, Trackable):
         options: Options | None = None,
         asks: bool = False,
     ) -> None:
-        """Store the parts: `start` begins a stream, of row numbers if there are `rows`; `count` is the cardinality or -1 or
-        -2.
+        """Store the parts: `start` begins a stream, of row numbers if there are `rows`; `count` is the cardinality, -1 or -2.
 
-        `asks` says that a function of the user's is to be asked for the structure, which is put off until it is needed.
+        `asks` means that the structure is inferred from a user's function, when it is needed.
         """
         self.made_anew = kind not in PLAIN and engine.local.trace.scope is not None
         self._start, self._known, self._count, self._rows = start, structure, count, rows
@@ -61,25 +60,25 @@ class Pipeline(Elements, Trackable):
 
     @classmethod
     def _made(cls, *args: Any, **options: Any) -> Self:
-        """Return a dataset that a method makes: no source of its own, as a subclass with another constructor is."""
+        """Create the dataset for a method's result. A subclass with another constructor overrides this."""
         return cls(*args, **options)
 
     def elements(self) -> Stream:
-        """Return a stream of elements from the beginning; NeedsValues where only shapes are asked for."""
+        """Return a stream of elements from the beginning; NeedsValues while only shapes are inferred."""
         if tracing.is_asked_for_shapes():
             raise engine.NeedsValues("the elements of a dataset are known when it runs")
         return self._start() if self._rows is None else map(self._rows.element, self._start())
 
     @property
     def structure(self) -> ElementStructure:
-        """The structure of an element, and the specs in it."""
+        """The nest of an element, and its specs."""
         if not isinstance(self._known, ElementStructure):
             self._known = self._known()
         return self._known
 
     @property
     def known(self) -> ElementStructure | None:
-        """The structure, or None if a function of the user's has to be asked for it."""
+        """The structure, or None if a user's function has to be called to infer it."""
         return None if self._asks and not isinstance(self._known, ElementStructure) else self.structure
 
     @property
@@ -87,7 +86,8 @@ class Pipeline(Elements, Trackable):
     def element_spec(self) -> Any:
         """The shapes and dtypes of elements, a nest of `TensorSpec`.
 
-        After `map` the function is asked, on tensors without values; if it needs values, on the first element.
+        After `map` it is inferred by calling the function on tensors without values, or if it needs values, on the first
+        element.
         """
         return self.structure.element_spec
 
@@ -106,7 +106,7 @@ class Pipeline(Elements, Trackable):
         return self._count
 
     def _check_counted(self) -> None:
-        """Raise NeedsValues in a function, where a dataset without a count may stand for others, which have one."""
+        """Raise NeedsValues in a function if the count is unknown, as the dataset may be a placeholder for others."""
         if self._count == UNKNOWN_CARDINALITY and engine.local.trace.scope is not None:
             raise engine.NeedsValues("the length of a dataset is not known before the function runs")
 
@@ -125,9 +125,7 @@ class Pipeline(Elements, Trackable):
 
     @public
     def as_numpy_iterator(self) -> NumpyIterator:
-        """Return an iterator of NumPy arrays (scalars for rank 0), nested as the elements are; not in a function
-        (RuntimeError).
-        """
+        """Return an iterator of NumPy arrays (scalars for rank 0), nested as the elements are. RuntimeError in a function."""
         if engine.local.trace.scope is not None or engine.current_graph() is not None:
             raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
         for spec in self.known.specs if self.known is not None else ():
@@ -139,14 +137,14 @@ class Pipeline(Elements, Trackable):
         return f"<{self._kind} element_spec={self.element_spec!r}>"
 
     def options(self) -> Options:
-        """Return the options that are set. They cannot be changed (ValueError): see `with_options`."""
+        """Return a copy of the options that are set. It cannot be changed (ValueError): see `with_options`."""
         options = Options().merge(self._options)
         options._fix()
         return options
 
     @public
     def with_options(self, options: Options, name: str | None = None) -> Self:
-        """Return the same elements under other options."""
+        """Return the same dataset with `options` merged into its own."""
         merged_options = self._options.merge(options)
         return self._alike(
             self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
@@ -154,12 +152,12 @@ class Pipeline(Elements, Trackable):
 
     @classmethod
     def holding(cls, items: list[Element], structure: ElementStructure | None = None) -> Self:
-        """Return a dataset of elements that are at hand; without a structure, of at least one."""
+        """Create a dataset of the given elements; without a structure there must be at least one."""
         return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
     def unknown(cls, element_spec: Any) -> Self:
-        """Return a dataset that stands for any with such elements, which a call gives; without one it cannot be looked at."""
+        """Create a placeholder for a dataset with such elements, which each call supplies. It cannot be iterated outside."""
 
         def start() -> Stream:
             given = of_calls().get(id(made)) if engine.local.trace.scope is None else None
@@ -179,32 +177,32 @@ class Pipeline(Elements, Trackable):
         count: int | None = None,
         asks: bool = False,
     ) -> Self:
-        """Return a dataset of another stream of elements, which has what it does not say in common with this one."""
+        """Return a dataset of another stream of elements. Arguments that are not given are those of this dataset."""
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
         return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks))
 
     def _alike(self, made: Self) -> Self:
-        """Return a dataset that was made of this one: a function makes it anew in each call if it made this one."""
+        """Mark a dataset as derived from this one, so that each call creates a new one if it does for this one."""
         made.reach = lambda: self._reach_of(made._kind)
         numbered = made._kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
         made.made_anew = self.made_anew or (made.made_anew and not numbered)
         return made
 
     def reaching(self, reach: Callable[[], int]) -> Self:
-        """Let `reach` say how far nobody sees that elements are taken early; return this dataset."""
+        """Set the function `reach`, which returns how far early taking of elements is unobservable; return this dataset."""
         self.reach = reach
         return self
 
     def _reach_of(self, kind: str) -> int:
-        """Return how far nobody sees that elements of a dataset which was made of this one are taken early."""
+        """Return how far early taking is unobservable for elements of a dataset derived from this one."""
         own = self.reach() if kind in QUIET else NOWHERE
         if kind == "_RepeatDataset":
             return own if own == ANYWHERE else NOWHERE
         return min(own, IN_A_PASS) if kind == "_ShuffleDataset" else own
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
-        """Return a dataset of the same elements, some or in another order: `choose` never looks at them."""
+        """Return a dataset of the same elements, selected or reordered by `choose`, which does not look at them."""
 
         def start() -> Stream:
             return choose(self._start())

@@ -1,4 +1,4 @@
-"""The place of an iterator in its dataset, as a checkpoint saves it: the number of elements so far, and the shuffles' states."""
+"""The position of an iterator, as a checkpoint saves it: the number of elements so far, and the states of shuffles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.core.base.errors import DataLossError
 
 
 class Seeds:
-    """The seeds of one op of a dataset that draws random numbers: another one for each pass, if it draws `again`."""
+    """The seeds of one random op of a dataset, one for each pass if it draws `again`."""
 
     def __init__(self, own: str, again: bool) -> None:
         self._own, self._again, self._passes = own, again, 0
@@ -23,17 +23,17 @@ class Seeds:
         return f"{own} {number}"
 
     def fresh(self) -> tuple[str, int]:
-        """Return the seed of a pass that is new."""
+        """Return the seed of a new pass."""
         number = self._passes
         self._passes += self._again
         return self._own, number
 
     def coming(self) -> tuple[str, int]:
-        """Return the seed of the next pass, which stays the next one."""
+        """Return the seed of the next pass without advancing to it."""
         return self._own, self._passes
 
     def after(self, own: str, number: int) -> tuple[str, int]:
-        """Return the seed of the pass after one with that seed, in an iterator that was restored."""
+        """Return the seed of the pass after the one with that seed, in a restored iterator."""
         number += self._again
         self._passes = max(self._passes, number + self._again)
         return own, number
@@ -46,15 +46,15 @@ class Place:
         self.given = 0
         self._arguments = of_calls()
         self._drawn: list[tuple[str, int]] = []
-        self._saved: list[tuple[str, int]] = []  # what is drawn first, where it was restored
-        self._latest: dict[int, tuple[str, int]] = {}  # by who drew it, in what was restored
+        self._saved: list[tuple[str, int]] = []  # seeds of a restored place, which are used first
+        self._latest: dict[int, tuple[str, int]] = {}  # by the drawing op, in a restored place
 
     def open(self) -> setting:
-        """Open a context for the next element, with the arguments of the calls under way where the iteration began."""
+        """Open a context for the next element, with the arguments of the calls in which the iteration began."""
         return setting(place=self, call_arguments={**self._arguments, **of_calls()})
 
     def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
-        """Return the seed of the pass that begins."""
+        """Return the seed of the beginning pass."""
         if len(self._drawn) < len(self._saved):
             seed = self._latest[id(seeds)] = self._saved[len(self._drawn)]
         elif id(seeds) in self._latest:
@@ -70,7 +70,7 @@ class Place:
 
     @staticmethod
     def restored(state: np.ndarray) -> tuple[int, Place]:
-        """Return the number of elements to pass over, and the place to begin with."""
+        """Return the number of elements to skip, and the initial place."""
         place = Place()
         try:
             saved = json.loads(bytes(state[()]))
@@ -81,15 +81,15 @@ class Place:
 
 
 class Glance(Place):
-    """The place of a look at the first element, for its structure: the next pass draws what it would have drawn without it."""
+    """The place of a look at the first element, for its structure. It does not change the random numbers of the next pass."""
 
     def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
-        """Return the seed of the pass that comes."""
+        """Return the seed of the coming pass."""
         return seeds.coming()
 
 
 class _Fields:
-    """The place of the iterator that asks for an element, in this thread or in the one for which it works."""
+    """The place of the iterator that requests an element, in this thread or the one for which it works."""
 
     place: Place | None = field(None, per_replica=True, handed=True)
 

@@ -1,4 +1,4 @@
-"""Plain functions: Python code that does the same in each call, so that the trace of one call stands for all of them."""
+"""Plain functions: Python code that does the same in each call, so that one trace represents all calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CALLED = (
     "abs all any bool bytes complex dict divmod enumerate filter float frozenset getattr hasattr int isinstance issubclass len "
     "list map max min pow range reversed round set slice sorted str sum tuple type zip"
 )
-BUILTINS = frozenset(_CALLED.split())  # which change nothing, and depend on nothing but their arguments
+BUILTINS = frozenset(_CALLED.split())  # builtins without effects whose results depend on their arguments only
 VALUES = str, bytes, int, float, complex, type(None), np.generic, np.dtype, DType, TensorShape, type(...)
 LIBRARY = "gradtape", "numpy", "math", "keras_gradtape"
 ASKS = frozenset(("executing_eagerly", "inside_function"))
@@ -30,18 +30,18 @@ ITEMS = frozenset(("STORE_SUBSCR", "DELETE_SUBSCR"))
 METHODS = (
     frozenset(set(dir(list)) | set(dir(dict)) | set(dir(set))) - set(dir(tuple)) - {"copy", "get", "items", "keys", "values"}
 )
-MOST = 1 << 12  # elements of an array up to which its content is looked at
+MOST = 1 << 12  # arrays up to this number of elements are compared by content
 
 
 class NotPlain(Exception):
-    """A function may do something else in each call."""
+    """The error for a function whose calls may differ."""
 
 
 def content(function: Any) -> Any:
-    """Return a key of all that a function uses besides its arguments; NotPlain if it need not do the same in each call.
+    """Return a key of all values that a function uses besides its arguments; NotPlain if its calls may differ.
 
-    Its code and that of the functions that it calls is looked at. The library's own functions count as plain: what they do
-    besides shows in a trace.
+    Its code and that of the functions it calls is inspected. The library's own functions count as plain, as a trace shows
+    their effects.
     """
     reader = _Reader()
     found = reader.key(function)
@@ -51,7 +51,7 @@ def content(function: Any) -> Any:
 
 
 class _Same:
-    """An object that equals itself only, and is kept alive."""
+    """A key that equals only itself, and keeps its object alive."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -63,14 +63,14 @@ class _Same:
 
 
 class _Reader:
-    """One look at a function, and at all that it holds."""
+    """One inspection of a function, and of all values that it holds."""
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
-        self.changes = self.changeable = False  # whether code changes items, and whether there are some outside of a call
+        # Whether code changes items, and whether there are changeable items outside of a call.
+        self.changes = self.changeable = False
 
     def key(self, value: Any) -> Any:
-        """Return the key of a value."""
         if isinstance(value, VALUES):
             return type(value), value
         if isinstance(value, (EagerTensor, Function)) or _of_the_library(value):
@@ -93,19 +93,19 @@ class _Reader:
 
     def _function(self, function: FunctionType) -> Any:
         code, cells = function.__code__, function.__closure__ or ()
-        if internal[code.co_filename]:  # a wrapper of the library's, perhaps, of a function of the user's
+        if internal[code.co_filename]:  # a wrapper of the library's, perhaps around a user's function
             held = [cell.cell_contents for cell in cells]
             return _Same(function), [self.key(f) for f in held if isinstance(f, FunctionType)]
         names = self._globals_of(function)
         used = [self.key(function.__globals__[name]) for name in sorted(names)]
         try:
             around = [self.key(cell.cell_contents) for cell in cells]
-        except ValueError:  # a name that is not bound yet
+        except ValueError:  # an unbound name
             raise NotPlain from None
         return code, used, around, self.key(function.__defaults__), self.key(function.__kwdefaults__)
 
     def _globals_of(self, function: FunctionType) -> set[str]:
-        """Return the global names that a function reads; NotPlain if it changes something outside, or asks where it runs."""
+        """Return the global names that a function reads; NotPlain if it changes outer state, or inspects its callers."""
         names, attributes, outside = set(), set(), set(function.__code__.co_freevars)
         for code in codes_of(function.__code__):
             for step in dis.get_instructions(code):
@@ -127,7 +127,7 @@ class _Reader:
 def _is_bound(name: str, around: dict[str, Any]) -> bool:
     """Return whether a global name is bound in a module; NotPlain for a builtin that is not known to be plain."""
     try:
-        around[name]  # which a copy of a function's globals looks up elsewhere
+        around[name]  # a function with copied globals is looked up elsewhere
     except KeyError:
         kind = getattr(builtins, name, None)
         if name in BUILTINS or (isinstance(kind, type) and issubclass(kind, Exception)):
@@ -137,7 +137,7 @@ def _is_bound(name: str, around: dict[str, Any]) -> bool:
 
 
 def _of_the_library(value: Any) -> bool:
-    """Return whether a module, class or function in C is this library's, NumPy's or Python's `math`."""
+    """Return whether a module, class or C function belongs to this library, NumPy or Python's `math`."""
     if not isinstance(value, (ModuleType, type, BuiltinFunctionType, np.ufunc)):
         return False
     if isinstance(value, np.ufunc):

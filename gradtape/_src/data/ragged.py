@@ -1,4 +1,4 @@
-"""RaggedTensors as parts of elements, their rows, and batches of them."""
+"""RaggedTensors as parts of elements, their rows and their batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradtape._src.ops.array.ragged_rows import splits_of
 class Ragged(Composite):
     """The innermost values of a RaggedTensor, and the bounds of its rows along each ragged axis.
 
-    Without a ragged axis it is a row of one: a Tensor to the user, which `batch` makes a row of a RaggedTensor again.
+    Without a ragged axis it is one row: the user gets a Tensor, and `batch` makes it a row of a RaggedTensor again.
     """
 
     __slots__ = ("dtype", "nested", "values")
@@ -28,24 +28,24 @@ class Ragged(Composite):
 
     @classmethod
     def of(cls, value: Any) -> Ragged:
-        """Return the arrays of a RaggedTensor."""
+        """Convert a RaggedTensor to its arrays."""
         nested = [to_numpy(splits.node) for splits in value.nested_row_splits]
         return cls(to_numpy(value.flat_values.node), nested, nested[0].dtype)
 
     @classmethod
     def of_dense(cls, array: np.ndarray, ragged_rank: int, dtype: np.dtype) -> Ragged:
-        """Return an array as rows whose first axes, after the first, are ragged."""
+        """Convert an array to rows whose next `ragged_rank` axes are ragged."""
         nested = [
             np.arange(int(np.prod(array.shape[:axis])) + 1, dtype=dtype) * array.shape[axis] for axis in range(1, ragged_rank + 1)
         ]
         return cls(array.reshape(-1, *array.shape[ragged_rank + 1 :]), nested, dtype)
 
     def handed(self) -> Any:
-        """Return the RaggedTensor, or the Tensor, as a user gets it."""
+        """Convert the arrays to the RaggedTensor, or the Tensor, for the user."""
         return with_splits(constant(self.values), self.nested)
 
     def as_numpy(self) -> Any:
-        """Return the array, or an array of rows."""
+        """Convert the arrays to an array, or an array of rows."""
         return self.handed().numpy()
 
     @property
@@ -69,7 +69,7 @@ class Ragged(Composite):
             yield Ragged(self.values[start:end], nested, self.dtype)
 
     def stacked(self, column: Sequence[Any]) -> Any:
-        """Stack along an axis in front, which makes the first axis of the parts ragged."""
+        """Stack parts along a new first axis, which makes the first axis of the parts ragged."""
         if not self.values.ndim:
             return np.stack([part.values for part in column])
         if len({len(part.nested) for part in column}) != 1:
@@ -84,7 +84,7 @@ class Ragged(Composite):
 
 
 def ragged_spec(spec: Any, row_splits_dtype: Any) -> Any:
-    """Return the spec of a Tensor with open extents as that of rows of a RaggedTensor; any other spec as it is."""
+    """Convert the spec of a Tensor with open extents to that of a RaggedTensor; other specs are unchanged."""
     shape = getattr(spec, "shape", None)
     if type(spec).__name__ != "TensorSpec" or shape is None or shape.rank is None or shape.is_fully_defined():
         return spec
@@ -93,7 +93,7 @@ def ragged_spec(spec: Any, row_splits_dtype: Any) -> Any:
 
 
 def with_shape(spec: Any, shape: Any) -> Any:
-    """Return a spec of another shape. Of a ragged one all axes that are in front of it are ragged then, but for the first."""
+    """Return a spec with another shape. If it is ragged, all added axes but the first are ragged, too."""
     if not isinstance(spec, RaggedTensorSpec):
         return type(spec)(shape, spec.dtype)
     rank, before = shape.rank, spec.shape.rank

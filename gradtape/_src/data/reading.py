@@ -1,4 +1,4 @@
-"""`TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`: what is in files, as strings."""
+"""`TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`: the contents of files, as strings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STRINGS = ElementStructure(LEAF, (TensorSpec((), dtypes.string),))
 
 
 class FileDataset(Dataset):
-    """A dataset whose elements are the parts of files, which `read(path)` gives."""
+    """A dataset whose elements are the parts of files, read by `read(path)`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ def _names(filenames: Any) -> Dataset:
 
 
 def compression_of(value: Any) -> str:
-    """Return the compression that an argument names, a string or a tensor of one."""
+    """Convert the argument `compression_type`, a string or a tensor of one."""
     found: Any = to_numpy(value.node)[()] if isinstance(value, Tensor) else value or ""
     return records.compression_of(found.decode() if isinstance(found, bytes) else found)
 
@@ -87,8 +87,8 @@ def compression_of(value: Any) -> str:
 class TFRecordDataset(FileDataset):
     """The records of TFRecord files, scalar strings.
 
-    `filenames` are strings, or a dataset of them; `compression_type` is "GZIP", "ZLIB" or "". With `num_parallel_reads` so
-    many files are open, and give a record each in turn. A record that is damaged is a DataLossError.
+    `filenames` are strings, or a dataset of them; `compression_type` is "GZIP", "ZLIB" or "". `num_parallel_reads` is the
+    number of files that are read in turn, one record each. DataLossError for a damaged record.
 
     >>> with tf.io.TFRecordWriter("ram://numbers") as writer:
     ...     writer.write(b"one")
@@ -137,9 +137,9 @@ class TextLineDataset(FileDataset):
 
 
 class FixedLengthRecordDataset(FileDataset):
-    """The records of `record_bytes` bytes each that are in files between a header and a footer; see `TFRecordDataset`.
+    """The records of `record_bytes` bytes each, between a header and a footer of files; see `TFRecordDataset`.
 
-    InvalidArgumentError for a file that is no whole number of records.
+    InvalidArgumentError for a file whose length does not fit a whole number of records.
 
     >>> with open("records.bin", "wb") as file:
     ...     written = file.write(b"aabbcc")

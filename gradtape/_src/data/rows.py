@@ -1,4 +1,4 @@
-"""Sources whose elements can be had by number: `shuffle`, `take` and the like move numbers, `batch` gathers rows at once."""
+"""Sources with random access: `shuffle`, `take` and the like move row numbers, and `batch` gathers rows at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Slices:
 
 
 class Numbers:
-    """Rows that are their own numbers: what `range` counts."""
+    """Rows that equal their numbers, for `range`."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype

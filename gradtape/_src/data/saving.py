@@ -1,8 +1,8 @@
 """`Dataset.save`, `load` and `cache`: elements in a directory, in TensorFlow's format.
 
-`dataset_spec.pb` has the structure of elements, `snapshot.metadata` in which directory they are. There, for each shard, files of
-records hold the tensors of one element after the other, each as a TensorProto. The structure stands there, too: so
-`snapshot.metadata` is the one file by which a save takes the place of another.
+`dataset_spec.pb` has the structure of elements, `snapshot.metadata` the name of their directory. In it each shard has files of
+records, with the tensors of one element after the other, each a TensorProto. The structure is there, too. So a save replaces
+another one by writing the single file `snapshot.metadata`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from gradtape._src.files.whole import replacing
 
 SPEC, METADATA = "dataset_spec.pb", "snapshot.metadata"
 VERSION = 2
-DEEPEST = 64  # how deep specs may be nested
+DEEPEST = 64  # maximum depth of nested specs
 
 
 def compression_of(value: str | None) -> str:
-    """Return the compression of files of elements; InvalidArgumentError for one that there is not."""
+    """Return the compression of files of elements; InvalidArgumentError for an unknown one."""
     if value not in (None, "", "NONE", "GZIP"):
         raise invalid(f"compression must be None or 'GZIP', received {value!r}.")
     return "GZIP" if value == "GZIP" else ""
@@ -51,9 +51,9 @@ def save(path: str, elements: Stream, structure: ElementStructure, compression: 
 
 
 def kept(path: str, start: Start, structure: Callable[[], ElementStructure], known: ElementStructure | None) -> Stream:
-    """Return the elements that are kept in a directory, which the first pass that comes to its end has written.
+    """Return the elements of a cache directory, or write them there in the first complete pass.
 
-    `known` is their structure, if no function of the user's has to be asked for it.
+    `known` is their structure, unless a user's function has to be called to infer it.
     """
     if not gfile.exists(gfile.join(path, METADATA)):
         return _saved(path, start(), structure(), "", None)
@@ -62,7 +62,7 @@ def kept(path: str, start: Start, structure: Callable[[], ElementStructure], kno
 
 
 def _saved(path: str, elements: Stream, structure: ElementStructure, compression: str, shard: ElementCall | None) -> Stream:
-    """Yield elements, written to a directory. The two small files that make them the saved ones are written last."""
+    """Yield elements while writing them to a directory. The two small files that make the save valid are written last."""
     for spec in structure.specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"save() takes datasets of tensors; an element has a {spec}. Use flat_map() or batch() first.")
@@ -79,7 +79,7 @@ def _saved(path: str, elements: Stream, structure: ElementStructure, compression
 
 
 def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
-    """Give the folder to write, which becomes `folder` at the end; on a file system that cannot rename folders, that itself."""
+    """Yield a folder to write to, which replaces `folder` at the end; `folder` itself on file systems without renaming."""
     system, inside = system_of(folder)
     if system is not LOCAL:
         return contextlib.nullcontext(folder)
@@ -89,7 +89,7 @@ def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
 
 
 def _written(folder: str, elements: Stream, compression: str, shard: ElementCall | None) -> Generator[Element, None, int]:
-    """Yield elements, written into files of records; return how many there were."""
+    """Yield elements while writing them to files of records; return their number."""
     writers: dict[int, TFRecordWriter] = {}
     count = 0
     gfile.makedirs(folder)
@@ -122,7 +122,7 @@ def _shard_number(answer: Element) -> int:
 
 
 class Snapshot:
-    """The snapshot in a directory: its structure, the number of elements, the files of each shard."""
+    """A snapshot in a directory: its structure, the number of elements, and the files of each shard."""
 
     def __init__(self, path: str, compression: str, element_spec: Any) -> None:
         self.compression = compression
@@ -137,7 +137,7 @@ class Snapshot:
                 f"version {metadata.version}.",
             )
         if element_spec is None:
-            own = gfile.join(path, metadata.run_id, SPEC)  # a save that is killed leaves the other of another save
+            own = gfile.join(path, metadata.run_id, SPEC)  # a save that was killed may have left the other file from another save
             found = own if gfile.exists(own) else gfile.join(path, SPEC)
             element_spec = specs_of_message(_read(found, "StructuredValue"))
         self.structure = from_specs(element_spec)
@@ -150,7 +150,7 @@ class Snapshot:
         self.shards = [sorted(gfile.glob(gfile.join(run, folder, "*.snapshot"))) for folder in folders]
 
     def elements(self, files: Sequence[str]) -> Stream:
-        """Return the elements that are in some of the files."""
+        """Return the elements in some of the files."""
         return Resumed(self._read, iter(files))
 
     def _read(self, files: Iterator[str]) -> Iterator[Element]:
@@ -197,7 +197,7 @@ def _read(path: str, kind: str) -> Any:
 
 
 def message_of_specs(spec: Any) -> Any:
-    """Return a structure of specs as a message, StructuredValue. TypeError for what is no TensorSpec, tuple or dict of them."""
+    """Convert a structure of specs to a message, StructuredValue. TypeError for anything but TensorSpecs, tuples and dicts."""
     made = message("StructuredValue")()
     match spec:
         case TensorSpec():
@@ -225,7 +225,7 @@ def message_of_specs(spec: Any) -> Any:
 
 
 def specs_of_message(made: Any, depth: int = 0) -> Any:
-    """Return the structure of specs that `message_of_specs` wrote; DataLossError if it is none."""
+    """Convert a message of `message_of_specs` back to specs; DataLossError if it is invalid."""
     kind = made.WhichOneof("kind")
     if depth > DEEPEST:
         raise DataLossError(None, None, f"{SPEC} is damaged: it is nested too deep.")

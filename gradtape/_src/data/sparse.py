@@ -1,4 +1,4 @@
-"""SparseTensors as parts of elements: what a pipeline carries of one, and batches of them."""
+"""SparseTensors as parts of elements, their rows and their batches."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Sparse(Composite):
 
     @classmethod
     def of(cls, value: Any) -> Sparse:
-        """Return the arrays of a SparseTensor."""
+        """Convert a SparseTensor to its arrays."""
         return cls(*[to_numpy(part.node) for part in (value.indices, value.values, value.dense_shape)])
 
     def handed(self) -> Any:
-        """Return the SparseTensor, as a user gets it."""
+        """Convert the arrays to the SparseTensor for the user."""
         return SparseTensor(constant(self.indices), constant(self.values), constant(self.dense_shape))
 
     def as_numpy(self) -> Any:
-        """Return the dense array."""
+        """Convert the arrays to a dense array."""
         dense = np.zeros(self.dense_shape, self.values.dtype)
         if dense.dtype.hasobject:
             dense.fill(b"")
@@ -51,7 +51,7 @@ class Sparse(Composite):
             yield Sparse(self.indices[here, 1:], self.values[here], self.dense_shape[1:])
 
     def stacked(self, column: Sequence[Any]) -> Sparse:
-        """Stack along an axis in front; the result is as large as the largest. InvalidArgumentError if the ranks differ."""
+        """Stack parts along a new first axis, in the shape of the largest. InvalidArgumentError if the ranks differ."""
         ranks = {len(part.dense_shape) for part in column}
         if len(ranks) != 1:
             raise invalid(f"Cannot batch SparseTensors of different ranks: {sorted(ranks)}.")

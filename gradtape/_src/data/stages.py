@@ -1,6 +1,6 @@
-"""The stages of a stream: generators over iterators. Where it does not matter what an element is, they do not ask.
+"""The stages of a stream: generators over iterators. Most do not look at the elements.
 
-An element that fails ends no stream: asked again, each goes on with what comes next, as in TensorFlow.
+As in TensorFlow, an element that fails does not end a stream: the next request continues with the next element.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, jo
 from gradtape._src.ops.random import philox
 
 Stream = Iterator[Any]
-Start = Callable[[], Stream]  # begins a stream anew
+Start = Callable[[], Stream]  # restarts a stream
 
 
 def glanced(start: Start) -> Any:
-    """Return the first element of a stream, or None; the pass that comes next draws the same random numbers as without it."""
+    """Return the first element of a stream, or None, without changing the random numbers of the next pass."""
     with Glance().open():
         return next(start(), None)
 
 
 class Asked(Iterator[Any]):
-    """A stream that makes several elements at once where it is told how many are needed together."""
+    """A stream that computes several elements at once if it is told how many are needed together."""
 
     def needed(self, count: int) -> None:
-        """Note that the next `count` elements are needed before anything is done with one of them."""
+        """Note that the next `count` elements are needed before any of them is used."""
         raise NotImplementedError
 
 
@@ -47,10 +47,10 @@ def together(source: Stream, count: int | None) -> Stream:
 
 
 class Resumed(Iterator[Any]):
-    """An iterator over a generator's elements that goes on after an error, which would end a generator.
+    """An iterator over a generator's elements that continues after an error, which would end a generator.
 
-    It is then called again with the same arguments, which must hold all that counts: streams, which are further on by then, and
-    the lists and sets that it keeps. Elements that it had taken from a stream and not given are lost.
+    The generator function is called again with the same arguments. These hold all state: streams, which have advanced by then,
+    and lists and sets. Elements taken from a stream and not yet given are lost.
     """
 
     def __init__(self, make: Callable[..., Stream], *arguments: Any) -> None:
@@ -68,18 +68,18 @@ class Resumed(Iterator[Any]):
 
 
 def resumable(function: Callable[..., Stream]) -> Callable[..., Stream]:
-    """Make a stream `Resumed` that is begun by a generator function whose arguments hold all that counts."""
+    """Decorate a generator function whose arguments hold all of its state, so that its stream is `Resumed`."""
     return functools.wraps(function)(functools.partial(Resumed, function))
 
 
 def repeated(start: Start, count: int) -> Stream:
-    """Repeat passes: `count` of them, for ever if it is negative. A pass without elements ends it."""
+    """Repeat passes: `count` of them, or for ever if it is negative. A pass without elements ends it."""
     return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), [])
 
 
 def _repeated(start: Start, passes: Iterator[int], running: list[Stream]) -> Stream:
     while True:
-        empty = not running  # one that goes on after an error is not
+        empty = not running  # a pass that continues after an error is not empty
         if not running:
             if next(passes, None) is None:
                 return
@@ -107,7 +107,7 @@ def _chained(streams: Stream, running: list[Stream]) -> Stream:
 
 
 def first(source: Stream, count: int) -> Stream:
-    """Return the first `count` elements; those that fail do not count."""
+    """Return the first `count` elements; failed ones do not count."""
     return Resumed(_first, source, [count])
 
 
@@ -145,19 +145,19 @@ def _every(placed: Iterator[tuple[int, Any]], place: int) -> Stream:
 
 @resumable
 def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) -> Stream:
-    """Return the elements for which `flag` is true; they come with their numbers."""
+    """Return the elements for which `flag(number, element)` is true."""
     for index, item in source:
         if flag(index, item):
             yield item
 
 
 def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
-    """Draw each time a random one of the next `size` (None: of all) elements, in TensorFlow's order."""
+    """Draw random elements, each from the next `size` (None: from all), in TensorFlow's order."""
     return Resumed(_shuffled, source, size, philox.words(state_of_pass(seed)), [], [0])
 
 
 def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: list[Any], first: list[int]) -> Stream:
-    """Shuffle by a `buffer` that is a ring, whose oldest element is at the place `first`."""
+    """Shuffle by a ring `buffer`, whose oldest element is at the index `first`."""
     buffer.extend(together(source, None if size is None else size - len(buffer)))
     for item in source:
         oldest, count = first[0], len(buffer)
@@ -169,9 +169,7 @@ def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: li
 
 
 def state_of_pass(seed: str) -> list[int]:
-    """Return the state that a pass draws from: its seed is the op's two seeds, "again" if each pass has other ones, and its
-    number.
-    """
+    """Return the random state of a pass. Its seed is the op's two seeds, "again" if these change with passes, and its number."""
     key, own, *again, number = seed.split()
     state = [0, int(own), int(key)]
     if not again:
@@ -182,7 +180,7 @@ def state_of_pass(seed: str) -> list[int]:
 
 
 def exchanged(items: list[Any], words: Iterator[int]) -> Stream:
-    """Return the items in random order: each changes places with one of those from it on, and is given."""
+    """Yield the items in random order: each is swapped with a later one, or itself, and then yielded."""
     for i in range(len(items)):
         chosen = i + next(words) % (len(items) - i)
         items[i], items[chosen] = items[chosen], items[i]
@@ -190,7 +188,7 @@ def exchanged(items: list[Any], words: Iterator[int]) -> Stream:
 
 
 class Cache:
-    """The elements of the first pass that came to its end, which is the last of `count` where so many are known to come."""
+    """The elements of the first complete pass; it is complete after `count` elements, if that is known."""
 
     def __init__(self, start: Start, count: int) -> None:
         self.start, self.count = start, count
@@ -211,14 +209,14 @@ class Cache:
 
 @resumable
 def batched(source: Stream, size: int, drop_remainder: bool, stack: Callable[[Sequence[Any]], Element]) -> Stream:
-    """Return `size` elements at a time, stacked; the last batch may be smaller unless it is dropped."""
+    """Yield batches of `size` elements, stacked; the last one may be smaller, or is dropped."""
     while items := list(together(source, size)):
         if len(items) == size or not drop_remainder:
             yield stack(items)
 
 
 def stacked(items: Sequence[Element]) -> Element:
-    """Stack elements along an axis in front. InvalidArgumentError if their shapes differ."""
+    """Stack elements along a new first axis. InvalidArgumentError if their shapes differ."""
     how = items[0][1]
     for _, other in items:
         if other is not how and other != how:
@@ -258,7 +256,7 @@ def _stacked(column: Sequence[Any], component: int) -> Any:
 
 
 def concatenated(first: Stream, start: Start) -> Stream:
-    """Chain one stream and another. TypeError if the elements of the other are of another structure."""
+    """Chain two streams. TypeError if the elements of the second have another structure."""
     return Resumed(_concatenated, first, start, [])
 
 
@@ -292,7 +290,7 @@ def unbatched(source: Stream) -> Stream:
 
 
 def _abreast(streams: Sequence[Stream]) -> list[Element]:
-    """Return the next element of each stream; none at the end of one. If one fails, those beside it are lost."""
+    """Return the next element of each stream; an empty list at the end of one. If one fails, the others' elements are lost."""
     outcomes = [list(_outcomes(stream, 1)) for stream in streams]
     for outcome in outcomes:
         if outcome and isinstance(outcome[0], Exception):
@@ -302,7 +300,7 @@ def _abreast(streams: Sequence[Stream]) -> list[Element]:
 
 @resumable
 def zipped(streams: Sequence[Stream], outer: Nest) -> Stream:
-    """Zip one element of each stream, nested as `outer`; end with the shortest."""
+    """Zip the elements of streams, nested as `outer`, up to the end of the shortest."""
     while elements := _abreast(streams):
         arrays = tuple(itertools.chain.from_iterable([element[0] for element in elements]))
         yield arrays, joined(outer, tuple([element[1] for element in elements]))
@@ -319,9 +317,9 @@ def _enumerated(numbered: Iterator[tuple[int, Element]]) -> Stream:
 
 
 class Interleaved(Iterator[Any]):
-    """TensorFlow's order: `block` elements of each of `cycle` open streams in turn; one that ends makes room for the next.
+    """Interleave streams in TensorFlow's order: `block` elements of each of `cycle` open streams in turn.
 
-    An exhausted slot is filled when its turn comes again.
+    The next stream replaces one that has ended, when its turn comes again.
     """
 
     def __init__(self, source: Stream, opened: Callable[[Any], Stream], cycle: int, block: int) -> None:
@@ -356,9 +354,9 @@ class Interleaved(Iterator[Any]):
 
 
 def windows(source: Stream, size: int, shift: int, stride: int, drop_remainder: bool) -> Iterator[list[Any]]:
-    """Yield lists of `size` elements, `stride` apart, each beginning `shift` after the one before.
+    """Yield lists of `size` elements, `stride` apart; lists begin `shift` elements apart.
 
-    An element that failed is an error of the windows that it is in.
+    A failed element is an error of the windows that contain it.
     """
     return Resumed(_windows, source, size, shift, stride, drop_remainder, [])
 
@@ -381,7 +379,7 @@ def _windows(source: Stream, size: int, shift: int, stride: int, drop_remainder:
 
 
 def _outcomes(source: Stream, count: int) -> Stream:
-    """Return the next `count` elements; errors stand for those that fail."""
+    """Return the next `count` elements, with errors in place of failed ones."""
     for _ in range(count):
         try:
             item = next(source)
@@ -393,7 +391,7 @@ def _outcomes(source: Stream, count: int) -> Stream:
 
 
 def chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bool) -> Stream:
-    """Return the next element of the stream whose number comes next; an exhausted one is passed over, or ends it all."""
+    """Take each element from the stream with the next number in `choices`. An exhausted stream is skipped, or ends all."""
     return Resumed(_chosen, streams, choices, stop_on_empty, set(range(len(streams))))
 
 
@@ -412,7 +410,7 @@ def _chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bo
 
 
 def draws(weights: Iterator[np.ndarray], seed: str) -> Iterator[int]:
-    """Draw numbers with probabilities in proportion to `weights`, which come anew for each; no more if all are 0."""
+    """Draw numbers with probabilities proportional to the next of `weights`; end if all are 0."""
     for each, chance in zip(weights, _chances(state_of_pass(seed)), strict=False):
         bounds = list(itertools.accumulate(each.tolist()))
         if not bounds[-1] > 0:
@@ -422,7 +420,7 @@ def draws(weights: Iterator[np.ndarray], seed: str) -> Iterator[int]:
 
 
 def _chances(state: list[int]) -> Iterator[float]:
-    """Draw numbers in [0, 1): the first one of each stateless seed that is two of a state's words."""
+    """Draw numbers in [0, 1): the first of each stateless seed that consists of two of the state's words."""
     begin, count = 0, 64
     while True:
         first, second = philox.words_on_host(state, begin, count).reshape(-1, 2).T
@@ -434,7 +432,7 @@ def _chances(state: list[int]) -> Iterator[float]:
 
 
 def unique(source: Stream) -> Stream:
-    """Keep each element the first time that it comes. Elements are single tensors of int32, int64 or string."""
+    """Keep the first of equal elements, which are single tensors of int32, int64 or string."""
     return Resumed(_unique, source, set())
 
 

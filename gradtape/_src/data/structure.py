@@ -26,11 +26,11 @@ from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 Nest = optree.PyTreeSpec
-Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and how they are nested
+Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and their nest
 
 
 class Elements(Given):
-    """Base of what has elements: a Dataset, which may itself be a leaf of another one's elements."""
+    """Base of objects with elements, that is of Dataset, which may be a leaf of another dataset's elements."""
 
     @property
     def element_spec(self) -> Any:
@@ -43,13 +43,13 @@ class Elements(Given):
 
 
 class DatasetSpec(GivenSpec):
-    """The spec of a dataset: of an argument of a function, or of an element of another dataset, as `window` gives them.
+    """The spec of a dataset that is an argument of a function, or an element of another dataset, as those of `window`.
 
     >>> tf.data.Dataset.range(3).window(2).element_spec == tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
     True
     """
 
-    stands_in: ClassVar[Callable[..., Elements]]  # makes a dataset of an element_spec, which stands for others
+    stands_in: ClassVar[Callable[..., Elements]]  # creates a placeholder for datasets with an element_spec
 
     @public
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
@@ -75,7 +75,7 @@ class DatasetSpec(GivenSpec):
         return self._element_spec, self._dataset_shape
 
     def stand_in(self) -> Elements:
-        """Return a dataset that stands in a trace for all that are of this spec."""
+        """Return a placeholder in a trace for all datasets of this spec."""
         return DatasetSpec.stands_in(self._element_spec)
 
     def __hash__(self) -> int:
@@ -100,19 +100,19 @@ def _is_value(item: Any) -> bool:
 
 
 def flatten(value: Any) -> tuple[list[Any], Nest]:
-    """Return the leaves of a nest of tuples, dicts, namedtuples, and the nest; a list is a leaf, and so is None."""
+    """Flatten a nest of tuples, dicts and namedtuples to its leaves and the nest. A list is a leaf, and so is None."""
     return nest.flatten_with_spec(value, is_leaf=_is_value)
 
 
-SHAPED = TensorSpec, SparseTensorSpec, RaggedTensorSpec  # specs of what can be batched
+SHAPED = TensorSpec, SparseTensorSpec, RaggedTensorSpec  # specs of values that can be batched
 COMPOSITES: dict[type, type[Composite]] = {SparseTensor: Sparse, RaggedTensor: Ragged}
 LEAF: Nest = flatten(0)[1]
 
 
 def leaf(value: Any) -> Any:
-    """Return a leaf of a user's as what a pipeline carries: an array of the library's own, a Composite, None or a dataset.
+    """Convert a user's leaf to the form in a pipeline: an array owned by the library, a Composite, None or a dataset.
 
-    Where only the shapes of elements are asked for, it is a Tensor if it has no value.
+    While only shapes are inferred, it is a Tensor if it has no value.
     """
     if value is None or isinstance(value, Elements):
         return value
@@ -123,7 +123,7 @@ def leaf(value: Any) -> Any:
 
 
 def taken(value: Any) -> Element:
-    """Return a nest of a user's as an element; its tensors leave the library here."""
+    """Convert a user's nest to an element, and note for the explainer that its tensors leave the trace."""
     for item in flatten(value)[0]:
         if isinstance(item, (Tensor, Stored)):
             journal.left("dataset", tensor(item).node, engine.local.trace)
@@ -131,13 +131,13 @@ def taken(value: Any) -> Element:
 
 
 def element(value: Any) -> Element:
-    """Return a nest of a user's as an element. TypeError or ValueError for what cannot be a tensor."""
+    """Convert a user's nest to an element. TypeError or ValueError for values that cannot be tensors."""
     leaves, how = flatten(value)
     return tuple([leaf(item) for item in leaves]), how
 
 
 def handed(element: Element) -> Any:
-    """Return an element as a user gets it: tensors, nested as they came."""
+    """Convert an element to the user's form: tensors, nested as given."""
     arrays, how = element
     if how is LEAF or how == LEAF:
         return _handed(arrays[0])
@@ -159,7 +159,7 @@ def no_arrays(value: Any) -> TypeError:
 
 
 def as_numpy(element: Element) -> Any:
-    """Return an element as NumPy arrays of the user's own, and scalars for rank 0."""
+    """Convert an element to NumPy arrays that the user owns, and scalars for rank 0."""
     arrays, how = element
     for array in arrays:
         if isinstance(array, Elements):
@@ -185,20 +185,20 @@ def spec_of(array: Any) -> Any:
 
 
 def structure_of(element: Element) -> ElementStructure:
-    """Return the structure of one element, taken for that of all."""
+    """Return the structure of one element, which is assumed for all."""
     arrays, how = element
     return ElementStructure(how, tuple([spec_of(array) for array in arrays]))
 
 
 def from_specs(element_spec: Any) -> ElementStructure:
-    """Return the structure that a nest of specs describes."""
+    """Convert a nest of specs to a structure."""
     specs, how = flatten(element_spec)
     return ElementStructure(how, tuple(specs))
 
 
 @functools.lru_cache(maxsize=1024)
 def joined(outer: Nest, parts: tuple[Nest, ...]) -> Nest:
-    """Return the nest that has `parts` where `outer` has its leaves."""
+    """Return the nest `outer` with `parts` in place of its leaves."""
     return flatten(nest.unflatten(outer, [nest.unflatten(part, [0] * part.num_leaves) for part in parts]))[1]
 
 
@@ -206,7 +206,7 @@ PAIR: Nest = flatten((0, 0))[1]
 
 
 def with_shapes(structure: ElementStructure, change: Callable[[TensorShape], Any]) -> ElementStructure:
-    """Return the structure with other shapes; `None` stays."""
+    """Return the structure with other shapes; specs without a shape are unchanged."""
     return ElementStructure(
         structure.nest,
         tuple([with_shape(s, TensorShape(change(s.shape))) if isinstance(s, SHAPED) else s for s in structure.specs]),
@@ -219,7 +219,7 @@ def structure_of_rows(element: Element) -> ElementStructure:
 
 
 def merged(first: ElementStructure, second: ElementStructure) -> ElementStructure:
-    """Return the structure that elements of both have; TypeError if they are nested otherwise or have other dtypes."""
+    """Return the common structure of both; TypeError if the nests or dtypes differ."""
     if first.nest != second.nest or any(
         type(a) is not type(b) or (isinstance(a, SHAPED) and a.dtype != b.dtype)
         for a, b in zip(first.specs, second.specs, strict=True)
@@ -236,10 +236,10 @@ def merged(first: ElementStructure, second: ElementStructure) -> ElementStructur
 
 
 def structure_of_all(datasets: Sequence[Any]) -> ElementStructure:
-    """Return the structure that the elements of all datasets have; a TypeError as for two of them."""
+    """Return the common structure of all datasets' elements; TypeError if the nests or dtypes differ."""
     return functools.reduce(merged, [dataset.structure for dataset in datasets])
 
 
 def printed(shape: Sequence[int]) -> str:
-    """Return a shape as TensorFlow's messages print it."""
+    """Format a shape as in TensorFlow's messages."""
     return f"[{','.join(map(str, shape))}]"

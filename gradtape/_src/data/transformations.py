@@ -1,4 +1,4 @@
-"""`tf.data.experimental`: what became a method of `Dataset`, as functions, most of them for `Dataset.apply`."""
+"""`tf.data.experimental`: functions that became methods of `Dataset`, most of them for `Dataset.apply`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def RandomDataset(seed: Any = None, rerandomize_each_iteration: bool | None = No
 
 @public
 def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
-    """Create a dataset of the `elements` of a list, all of one structure, with their extents.
+    """Create a dataset of the `elements` of a list, which must all have one structure and the same shapes.
 
     ValueError for an empty list.
 
@@ -67,7 +67,7 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
 
 @public
 def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None, stop_on_empty_dataset: bool = False) -> Dataset:
-    """Draw the dataset that gives the next element; see `tf.data.Dataset.sample_from_datasets`.
+    """Draw each element from a random dataset; see `tf.data.Dataset.sample_from_datasets`.
 
     >>> low, high = tf.data.Dataset.from_tensors(1).repeat(), tf.data.Dataset.from_tensors(9).repeat()
     >>> [int(number) for number in tf.data.experimental.sample_from_datasets([low, high], [0.0, 1.0]).take(2)]
@@ -78,9 +78,10 @@ def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None, s
 
 @public
 def choose_from_datasets(datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = False) -> Dataset:
-    """Take each element of the dataset that the next of `choice_dataset` says; see `tf.data.Dataset.choose_from_datasets`.
+    """Take each element from the dataset whose number is the next element of `choice_dataset`; see
+    `tf.data.Dataset.choose_from_datasets`.
 
-    A dataset that has ended is passed over, unless `stop_on_empty_dataset`.
+    An exhausted dataset is skipped, unless `stop_on_empty_dataset`.
 
     >>> parts = [tf.data.Dataset.from_tensors("a"), tf.data.Dataset.from_tensors("b")]
     >>> choices = tf.data.Dataset.from_tensor_slices(tf.constant([1, 1, 0], tf.int64))
@@ -94,7 +95,7 @@ def choose_from_datasets(datasets: Any, choice_dataset: Dataset, stop_on_empty_d
 def load(
     path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Callable[..., Any] | None = None
 ) -> Dataset:
-    """Load what `save` wrote; see `tf.data.Dataset.load`.
+    """Load the elements that `save` wrote; see `tf.data.Dataset.load`.
 
     >>> tf.data.experimental.save(tf.data.Dataset.range(3), "numbers")
     >>> [int(number) for number in tf.data.experimental.load("numbers")]
@@ -121,7 +122,7 @@ def save(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One element, and what elements are like
+# Single elements, and structure
 
 
 @public
@@ -139,7 +140,8 @@ def at(dataset: Dataset, index: Any) -> Any:
 
 @public
 def get_single_element(dataset: Dataset) -> Any:
-    """Return the only element; InvalidArgumentError if there is none or a second; see `tf.data.Dataset.get_single_element`.
+    """Return the only element; InvalidArgumentError if there is none, or more than one; see
+    `tf.data.Dataset.get_single_element`.
 
     >>> print(tf.data.experimental.get_single_element(tf.data.Dataset.range(4).batch(4)).numpy())
     [0 1 2 3]
@@ -164,7 +166,7 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 @public
 def assert_cardinality(expected_cardinality: Any) -> Transformation:
-    """State how many elements there are, for `apply`; iterating is a FailedPreconditionError if there are others.
+    """Assert the number of elements, for `apply`; iteration raises FailedPreconditionError if it is another.
 
     >>> even = tf.data.Dataset.range(10).filter(lambda number: number % 2 == 0)
     >>> len(even.apply(tf.data.experimental.assert_cardinality(5)))
@@ -191,7 +193,7 @@ def _other_count(expected: int, found: str) -> FailedPreconditionError:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Elements put together, taken apart and left out
+# Batches, groups and selection
 
 
 @public
@@ -218,7 +220,7 @@ def map_and_batch(
 
 @public
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
-    """Shuffle and repeat, in another order each time, for `apply`; see `tf.data.Dataset.shuffle` and `repeat`.
+    """Shuffle and repeat, with a new order each time, for `apply`; see `tf.data.Dataset.shuffle` and `repeat`.
 
     >>> numbers = tf.data.Dataset.range(3).apply(tf.data.experimental.shuffle_and_repeat(3, count=2))
     >>> sorted(int(number) for number in numbers)
@@ -300,7 +302,7 @@ def enumerate_dataset(start: Any = 0) -> Transformation:
 
 @public
 def unbatch() -> Transformation:
-    """Take batches apart, for `apply`; see `tf.data.Dataset.unbatch`.
+    """Split batches into their rows, for `apply`; see `tf.data.Dataset.unbatch`.
 
     >>> [int(number) for number in tf.data.Dataset.range(3).batch(2).apply(tf.data.experimental.unbatch())]
     [0, 1, 2]
@@ -321,7 +323,7 @@ def dense_to_ragged_batch(batch_size: Any, drop_remainder: Any = False, row_spli
 
 @public
 def unique() -> Transformation:
-    """Leave out what came before, for `apply`; see `tf.data.Dataset.unique`.
+    """Remove repeated elements, for `apply`; see `tf.data.Dataset.unique`.
 
     >>> numbers = tf.data.Dataset.from_tensor_slices([1, 2, 1])
     >>> [int(number) for number in numbers.apply(tf.data.experimental.unique())]
@@ -332,7 +334,7 @@ def unique() -> Transformation:
 
 @public
 def take_while(predicate: Callable[..., Any]) -> Transformation:
-    """Take the elements before the first for which `predicate` gives False, for `apply`; see `tf.data.Dataset.take_while`.
+    """Take the elements before the first for which `predicate` returns False, for `apply`; see `tf.data.Dataset.take_while`.
 
     >>> [int(number) for number in tf.data.Dataset.range(9).apply(tf.data.experimental.take_while(lambda number: number < 2))]
     [0, 1]
@@ -342,7 +344,7 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
 
 @public
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
-    """Hand a state from element to element, for `apply`; see `tf.data.Dataset.scan`.
+    """Pass a state from element to element, for `apply`; see `tf.data.Dataset.scan`.
 
     >>> total = tf.data.experimental.scan(tf.constant(0, tf.int64), lambda state, number: (state + number, state + number))
     >>> [int(number) for number in tf.data.Dataset.range(4).apply(total)]
@@ -353,7 +355,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
 
 @public
 def ignore_errors(log_warning: bool = False) -> Transformation:
-    """Leave out elements that fail, for `apply`; see `tf.data.Dataset.ignore_errors`.
+    """Skip elements that fail, for `apply`; see `tf.data.Dataset.ignore_errors`.
 
     >>> finite = tf.data.Dataset.from_tensor_slices([1.0, 0.0]).map(lambda x: tf.debugging.check_numerics(1.0 / x, "x"))
     >>> [float(number) for number in finite.apply(tf.data.experimental.ignore_errors())]
@@ -378,8 +380,8 @@ def rejection_resample(
 
 @public
 def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Transformation:
-    """Add elements of zeros up to `cardinality` of them, for `apply`; each element, a dict, says under `mask_key` if it is one of
-    the dataset's own.
+    """Pad a dataset of dicts with zero elements to `cardinality` elements, for `apply`; the entry `mask_key` is False for
+    these.
 
     >>> padded = tf.data.Dataset.from_tensor_slices({"x": [5]}).apply(tf.data.experimental.pad_to_cardinality(2))
     >>> [(int(element["x"]), bool(element["valid"])) for element in padded.as_numpy_iterator()]
@@ -414,7 +416,7 @@ def pad_to_cardinality(cardinality: Any, mask_key: str = "valid") -> Transformat
 
 @public
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
-    """Leave a dataset as it is, for `apply`: an op takes what it reads to the device that it runs on.
+    """Return a dataset unchanged, for `apply`: ops move their operands to the device on which they run.
 
     >>> [int(number) for number in tf.data.Dataset.range(2).apply(tf.data.experimental.copy_to_device("/cpu:0"))]
     [0, 1]
@@ -424,9 +426,9 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transfo
 
 @public
 def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
-    """Make elements ahead of their use, for `apply`; see `tf.data.Dataset.prefetch`.
+    """Compute elements in advance, for `apply`; see `tf.data.Dataset.prefetch`.
 
-    An op takes what it reads to the device that it runs on.
+    Ops move their operands to the device on which they run.
 
     >>> [int(number) for number in tf.data.Dataset.range(2).apply(tf.data.experimental.prefetch_to_device("/cpu:0"))]
     [0, 1]
@@ -436,7 +438,7 @@ def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
 
 @public
 def enable_debug_mode() -> None:
-    """Run the functions of datasets as Python, for each element, also those of which many could be computed at once.
+    """Run the functions of datasets as Python for each element, and never for many elements at once.
 
     >>> tf.data.experimental.enable_debug_mode()
     """
@@ -444,7 +446,7 @@ def enable_debug_mode() -> None:
 
 
 class TFRecordWriter:
-    """Writes a dataset of scalar strings as a TFRecord file; see `tf.io.TFRecordWriter`.
+    """A writer of scalar strings to a TFRecord file; see `tf.io.TFRecordWriter`.
 
     >>> tf.data.experimental.TFRecordWriter("words.tfrecord").write(tf.data.Dataset.from_tensor_slices(["one", "two"]))
     >>> list(tf.data.TFRecordDataset("words.tfrecord").as_numpy_iterator())

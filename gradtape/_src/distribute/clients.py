@@ -1,4 +1,4 @@
-"""DTensor's clients, their devices, and the meshes over them. The processes join by `DTENSOR_JOBS` in the environment."""
+"""DTensor's clients, their devices, and the meshes over them. The environment variable `DTENSOR_JOBS` lists the processes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KINDS = ("CPU", "GPU", "TPU")
 
 
 class _System:
-    """The kind of devices that `initialize_accelerator_system` was called for; "" before."""
+    """The kind of devices passed to `initialize_accelerator_system`; "" before."""
 
     initialized = ""
 
 
 def jobs() -> list[str]:
-    """Return the addresses of all clients: what `DTENSOR_JOBS` in the environment lists, with commas between.
+    """Return the addresses of all clients, from the comma-separated environment variable `DTENSOR_JOBS`.
 
     >>> tf.experimental.dtensor.jobs()
     []
@@ -44,7 +44,7 @@ def num_clients() -> int:
 
 @public
 def client_id() -> int:
-    """Return the number of this client, `DTENSOR_CLIENT_ID` in the environment; ValueError for one that is not in the cluster.
+    """Return the number of this client, from the environment variable `DTENSOR_CLIENT_ID`; ValueError if it is out of range.
 
     >>> tf.experimental.dtensor.client_id()
     0
@@ -58,7 +58,8 @@ def client_id() -> int:
 
 
 def job_name() -> str:
-    """Return the name of the clients' job: `DTENSOR_JOB_NAME` in the environment, or "localhost", with several "worker".
+    """Return the name of the clients' job: the environment variable `DTENSOR_JOB_NAME`, or "localhost", or "worker" for
+    several.
 
     >>> tf.experimental.dtensor.job_name()
     'localhost'
@@ -68,7 +69,7 @@ def job_name() -> str:
 
 @public
 def full_job_name(task_id: int | None = None) -> str:
-    """Return the name of a client, this one by default, as the names of its devices begin.
+    """Return the name of a client (by default this one), the prefix of its devices' names.
 
     >>> tf.experimental.dtensor.full_job_name()
     'localhost/replica:0/task:0'
@@ -80,7 +81,8 @@ def full_job_name(task_id: int | None = None) -> str:
 
 
 def heartbeat_enabled() -> bool:
-    """Return whether `DTENSOR_ENABLE_HEARTBEAT` in the environment asks for signs of life. Processes that joined give them.
+    """Return whether the environment variable `DTENSOR_ENABLE_HEARTBEAT` enables heartbeats. Joined processes always send
+    them.
 
     >>> tf.experimental.dtensor.heartbeat_enabled()
     True
@@ -89,7 +91,7 @@ def heartbeat_enabled() -> bool:
 
 
 def preferred_device_type() -> str:
-    """Return the kind of devices to use: "TPU" if there are any, else "GPU", else "CPU".
+    """Return the preferred kind of the existing devices: "TPU", else "GPU", else "CPU".
 
     >>> tf.experimental.dtensor.preferred_device_type() in ("CPU", "GPU", "TPU")
     True
@@ -109,7 +111,7 @@ def num_local_devices(device_type: str) -> int:
 
 @public
 def num_global_devices(device_type: str) -> int:
-    """Return the number of devices of a kind in all clients, which have as many each.
+    """Return the number of devices of a kind in all clients, assuming that each has the same number.
 
     >>> tf.experimental.dtensor.num_global_devices("CPU")
     1
@@ -119,7 +121,7 @@ def num_global_devices(device_type: str) -> int:
 
 @public
 def local_devices(device_type: str, for_client_id: int | None = None) -> list[DeviceSpec]:
-    """Return the devices of a kind in this process, a DeviceSpec each; ValueError for an unknown kind.
+    """Return a DeviceSpec for each device of a kind in this process; ValueError for an unknown kind.
 
     >>> tf.experimental.dtensor.local_devices("CPU")[0].to_string()
     '/job:localhost/replica:0/task:0/device:CPU:0'
@@ -151,10 +153,10 @@ def create_mesh(
     device_type: str | None = None,
     use_xla_spmd: bool = False,
 ) -> Mesh:
-    """Return a mesh over devices of this process, by default one dimension "x" over all CPUs.
+    """Create a mesh over devices of this process, by default with one dimension "x" over all CPUs.
 
-    `mesh_dims` is a dict from names to extents, or a list of pairs; -1 for a single one stands for all devices. `devices` are
-    names such as "CPU:0", by default all of `device_type`. ValueError if there are more or fewer of them than places.
+    `mesh_dims` is a dict from names to extents, or a list of pairs; -1 for a single one means all devices. `devices` are names
+    such as "CPU:0", by default all of `device_type`. ValueError if their number is not the size of the mesh.
 
     >>> tf.experimental.dtensor.create_mesh({"batch": 1, "model": 1}, devices=["CPU:0"]).shape()
     [1, 1]
@@ -185,10 +187,10 @@ def create_distributed_mesh(
     device_type: str | None = None,
     use_xla_spmd: bool = False,
 ) -> Mesh:
-    """Return a mesh over the devices of all clients, each with as many; `initialize_accelerator_system` is called before.
+    """Create a mesh over the devices of all clients, which must have equally many. Call `initialize_accelerator_system` first.
 
     `local_devices` are names of devices of this process, by default all of `device_type`. With one client it is `create_mesh`.
-    ValueError if there are more or fewer devices than places.
+    ValueError if the number of devices is not the size of the mesh.
 
     >>> dtensor = tf.experimental.dtensor
     >>> dtensor.initialize_accelerator_system("CPU")
@@ -221,10 +223,10 @@ def initialize_accelerator_system(
     experimental_reset_context: bool | None = False,
     experimental_enable_megcore: bool | None = False,
 ) -> str:
-    """Join the processes that `DTENSOR_JOBS` lists, if it does, and return the kind of devices: the preferred one by default.
+    """Join the processes listed in `DTENSOR_JOBS`, if it is set, and return the kind of devices, by default the preferred one.
 
-    Call it before all else, as JAX must not have started when processes join. `num_logical_cpu_devices` makes as many devices of
-    the CPU. ValueError for an unknown kind, and if it was called already. The other arguments have no effect.
+    Call it first, as JAX must not have started when processes join. `num_logical_cpu_devices` splits the CPU into that many
+    devices. ValueError for an unknown kind, or a second call. The other arguments have no effect.
 
     >>> tf.experimental.dtensor.initialize_accelerator_system("CPU")
     'CPU'

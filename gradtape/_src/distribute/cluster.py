@@ -1,4 +1,4 @@
-"""Clusters as scripts ask for them: `tf.train.ClusterSpec`, and the resolvers that say which task this process is."""
+"""Descriptions of clusters: `tf.train.ClusterSpec`, and resolvers of this process's task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.core.base.public import public
 
 
 class ClusterSpec:
-    """The addresses of the processes of a cluster, by job: a list each, or a dict from numbers of tasks.
+    """The addresses of the processes of a cluster by job: lists, or dicts from task numbers.
 
     >>> cluster = tf.train.ClusterSpec({"worker": ["host1:2222", "host2:2222"]})
     >>> cluster.jobs, cluster.num_tasks("worker"), cluster.task_address("worker", 1)
@@ -42,7 +42,7 @@ class ClusterSpec:
         return f"ClusterSpec({dict(sorted(self.as_dict().items()))})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the addresses by job: a list where tasks are numbered from 0 on, else a dict."""
+        """Return the addresses by job: a list for tasks numbered from 0 on, else a dict."""
         return {job: list(t.values()) if list(t) == list(range(len(t))) else dict(t) for job, t in self._jobs.items()}
 
     @property
@@ -57,17 +57,17 @@ class ClusterSpec:
 
     @public
     def num_tasks(self, job_name: str) -> int:
-        """Return the number of tasks of a job; ValueError for one that is not there."""
+        """Return the number of tasks of a job; ValueError for an unknown job."""
         return len(self._job(job_name))
 
     @public
     def task_indices(self, job_name: str) -> list[int]:
-        """Return the numbers of a job's tasks."""
+        """Return the task numbers of a job."""
         return sorted(self._job(job_name))
 
     @public
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Return the address of a task; ValueError for one that is not there."""
+        """Return the address of a task; ValueError for an unknown one."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
@@ -75,7 +75,7 @@ class ClusterSpec:
 
     @public
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Return the addresses of a job's tasks by number, None for a number that is not there."""
+        """Return the addresses of a job's tasks by number, None for missing numbers."""
         tasks = self._job(job_name)
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
 
@@ -91,7 +91,7 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
 
 
 class ClusterResolver:
-    """Base of the resolvers of a cluster, which say which of its tasks this process is: `task_type` and `task_id`.
+    """Base of cluster resolvers, which determine the task of this process: `task_type` and `task_id`.
 
     >>> class OneHost(tf.distribute.cluster_resolver.ClusterResolver):
     ...     def cluster_spec(self):
@@ -111,7 +111,7 @@ class ClusterResolver:
 
     @public
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Return the address of a task, by default of this one, behind `rpc_layer://` if there is one; "" without a task."""
+        """Return the address of a task (by default this one) with the prefix `rpc_layer://`, if it is set; "" without a task."""
         kind, index = (task_type, task_id) if task_type is not None else (self.task_type, self.task_id)
         if kind is None or index is None:
             return ""
@@ -120,12 +120,12 @@ class ClusterResolver:
 
     @public
     def num_accelerators(self, task_type: Any = None, task_id: Any = None, config_proto: Any = None) -> Any:
-        """Return how many accelerators a process has, by kind."""
+        """Return the number of accelerators of a process, by kind."""
         return defaultdict(int)
 
 
 class SimpleClusterResolver(ClusterResolver):
-    """A cluster that is given as it is.
+    """A resolver with a given cluster.
 
     >>> cluster = tf.train.ClusterSpec({"worker": ["host1:2222", "host2:2222"]})
     >>> tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, task_type="worker", task_id=1).task_id
@@ -154,17 +154,17 @@ class SimpleClusterResolver(ClusterResolver):
 
     @public
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Return the address of a task, or without one what was given as `master`."""
+        """Return the address of a task, or the argument `master` without one."""
         return super().master(task_type, task_id, rpc_layer) if task_type is not None else self._master
 
     @public
     def num_accelerators(self, task_type: Any = None, task_id: Any = None, config_proto: Any = None) -> Any:
-        """Return what was given, or nothing by each kind."""
+        """Return the given numbers, or 0 for each kind."""
         return self._accelerators if self._accelerators is not None else super().num_accelerators()
 
 
 class TFConfigClusterResolver(ClusterResolver):
-    """The cluster that the environment variable TF_CONFIG names; an empty one without it. ValueError for no JSON.
+    """A resolver of the cluster in the environment variable TF_CONFIG, which is empty by default. ValueError for invalid JSON.
 
     >>> resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     >>> resolver.cluster_spec().as_dict(), resolver.task_type
@@ -193,7 +193,7 @@ class TFConfigClusterResolver(ClusterResolver):
 
     @public
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Return the address of a task, by default of this one; "" where one process is all of the cluster."""
+        """Return the address of a task, by default of this one; "" for a cluster of one process."""
         if task_type is None and sum([len(tasks) for tasks in self.cluster_spec().as_dict().values()]) < 2:
             return ""
         return super().master(task_type, task_id, rpc_layer)

@@ -1,4 +1,4 @@
-"""In which strategy, and in or across its replica, code of this thread runs."""
+"""The current strategy and replica of a thread."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class EnteredStrategy(NamedTuple):
-    """A context that is open: of a strategy, in its replica, or across replicas (None)."""
+    """An open context: a strategy and its replica, or None across replicas."""
 
     strategy: Strategy
     replica: ReplicaContext | None
 
 
 class _Fields:
-    """The innermost context of a strategy that is open in this thread; None outside of all."""
+    """The innermost open context of a strategy in this thread; None outside of all."""
 
     entry: EnteredStrategy | None = field(None, per_replica=True)
 
 
 _local = declare(_Fields)
-default: Any = None  # an Entry: outside of all strategies; `strategy` says it
+default: Any = None  # an EnteredStrategy for code outside of all strategies, set by `strategy`
 
 
 def current() -> EnteredStrategy:
@@ -66,7 +66,7 @@ def require_replica(what: str) -> int:
 
 
 def replica_number() -> int | None:
-    """Return the number of the replica that a strategy runs in this thread; None across replicas, and without a strategy."""
+    """Return the number of the replica that runs in this thread; None across replicas, and without a strategy."""
     entry = current()
     return None if entry.replica is None or entry is default else entry.replica.number
 
@@ -80,7 +80,7 @@ def crossing() -> NoReturn:
 
 
 def get_strategy() -> Strategy:
-    """Return the strategy of the open scope or `run`; the default one, which does nothing, outside of all.
+    """Return the strategy of the open scope or `run`; outside of all the default one, which does nothing.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():
@@ -91,7 +91,7 @@ def get_strategy() -> Strategy:
 
 
 def has_strategy() -> bool:
-    """Return whether there is a strategy around the code, other than the one that does nothing.
+    """Return whether another strategy than the default one is active.
 
     >>> print(tf.distribute.has_strategy())
     False
@@ -103,7 +103,7 @@ hooks.clients.has_strategy = has_strategy
 
 
 def in_cross_replica_context() -> bool:
-    """Return whether the code is across replicas: in a strategy's `scope()`, and not in a function that its `run` runs.
+    """Return whether the code is in a cross-replica context: in a strategy's `scope()`, but not inside of its `run`.
 
     >>> with tf.distribute.MirroredStrategy().scope():
     ...     print(tf.distribute.in_cross_replica_context())
@@ -123,7 +123,7 @@ def get_replica_context() -> ReplicaContext | None:
 
 
 class ReplicaContext:
-    """A replica, as code in it sees it.
+    """The interface of the current replica for code that runs in it.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> def step(x):
@@ -137,7 +137,7 @@ class ReplicaContext:
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy that it is a replica of."""
+        """The strategy of the replica."""
         return self._strategy
 
     @property
@@ -147,20 +147,20 @@ class ReplicaContext:
 
     @property
     def replica_id_in_sync_group(self) -> Tensor:
-        """Its number, a scalar int32 tensor."""
+        """The number of the replica, a scalar int32 tensor."""
         return constant(self.number)
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The names of the devices that it spans."""
+        """The names of the replica's devices."""
         return self._strategy.extended.worker_devices
 
     @public
     def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
-        """Call `merge_fn(strategy, *args, **kwargs)` across replicas once all have come here, and return its result.
+        """Call `merge_fn(strategy, *args, **kwargs)` once, when all replicas have reached this call, and return its result.
 
-        Its arguments are PerReplica, and of PerReplica in its result each replica gets its own value. RuntimeError if a replica
-        has returned before, or from within a function, branch or loop that is traced in the replica.
+        Its arguments are PerReplica. Each replica gets its own value of a PerReplica result. RuntimeError if a replica has
+        returned before, or inside of a function, branch or loop that is traced in the replica.
         """
         if self.running is not None:
             return self.running.merge(merge_fn, args, kwargs or {})
@@ -171,16 +171,16 @@ class ReplicaContext:
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         """Return the sum or mean of `value`, a tensor or a nest of them, over all replicas.
 
-        Its gradient is the same reduction of the gradients of all replicas: take it in each of them.
+        Its gradient is the same reduction of all replicas' gradients, so every replica must compute it.
         """
         wanted = as_reduce_op(reduce_op)
         return self._together(value, functools.partial(reduced, wanted), lambda dy, _: self.all_reduce(wanted, dy))
 
     @public
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """Return the values of all replicas, one after the other along `axis`, in which they may have other extents.
+        """Concatenate the values of all replicas along `axis`, in which their extents may differ.
 
-        Its gradient is this replica's part of the sum of the gradients of all replicas: take it in each of them.
+        Its gradient is this replica's part of the sum of all replicas' gradients, so every replica must compute it.
         """
 
         def own_part(dy: Any, values: Sequence[Any]) -> Any:
@@ -189,7 +189,7 @@ class ReplicaContext:
         return self._together(value, lambda values: concat(values, axis), own_part)
 
     def _together(self, value: Any, join: Callable[[Sequence[Any]], Any], back: Callable[[Any, Sequence[Any]], Any]) -> Any:
-        """Return what `join` makes of the values of all replicas, for each tensor of a nest.
+        """Apply `join` to the values of all replicas, for each tensor of a nest.
 
         `back(gradient, values)` is its gradient.
         """
@@ -202,7 +202,7 @@ class ReplicaContext:
             return list(map(join, values)), values
 
         joined, columns = self.merge_call(merged, leaves)
-        if not any(isinstance(leaf, IndexedSlices) for leaf in leaves):  # a gradient of its own is one of tensors
+        if not any(isinstance(leaf, IndexedSlices) for leaf in leaves):  # custom gradients take dense tensors only
 
             def passing(*mine: Any) -> tuple[list[Any], Callable[..., list[Any]]]:
                 return joined, lambda *grads: [back(dy, values) for dy, values in zip(grads, columns, strict=True)]

@@ -1,4 +1,4 @@
-"""Datasets whose batches are divided among the replicas of a strategy, and lie split over its devices."""
+"""Datasets whose batches are divided among the replicas of a strategy, and split over its devices."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gradtape._src.ops.array.joining import concat
 
 
 class Division:
-    """The division of a dataset's elements among `count` replicas, each laid out on the devices by `place`.
+    """The division of a dataset's elements among `count` replicas, laid out on the devices by `place`.
 
-    An element is divided into `parts` of rows, as many as there are replicas, or 1: then each replica gets an element in turn.
-    With `whole` nothing is divided, and what all replicas would get comes as one batch.
+    An element is divided into `parts` of rows, one for each replica; or `parts` is 1, and replicas get elements in turn. With
+    `whole` nothing is divided, and the values of all replicas form one batch.
     """
 
     def __init__(self, place: Callable[[Any], Any], count: int, parts: int, whole: bool = False) -> None:
@@ -28,7 +28,7 @@ class Division:
         self.together = count // parts  # elements
 
     def next(self, first: Any, source: Iterator[Any]) -> Any:
-        """Return the values of all replicas; `first` is the element that comes next in `source`."""
+        """Return the values of all replicas; `first` is the next element of `source`."""
         if self.together == 1:
             return nest.map_structure(self.place if self.count == 1 or self._whole else self._rows, first)
         elements = [first]
@@ -52,7 +52,7 @@ class Division:
         return PerReplica([self.place(batch[number * each : (number + 1) * each]) for number in range(self.count)])
 
     def spec(self, specs: Any) -> Any:
-        """Return the specs of the values of all replicas, where `specs` are those of an element."""
+        """Return the specs of the values of all replicas; `specs` are those of an element."""
         if self.count == 1 or (self._whole and self.together == 1):
             return specs
         if self._whole:
@@ -68,14 +68,14 @@ class Division:
 
 
 def _none_of(value: Any) -> Any:
-    """Return no rows of a batch, for a replica that gets none any more."""
+    """Return an empty batch, for a replica without rows."""
     return tensor(value)[:0]
 
 
 class DistributedIterator(ElementIterator, Tracked):
-    """The iterator of a distributed dataset: the replicas' parts of its batches, PerReplica where there are several replicas.
+    """The iterator of a distributed dataset, over the replicas' parts of batches; these are PerReplica for several replicas.
 
-    A checkpoint that it hangs on saves its place.
+    A checkpoint that tracks it saves its position.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2)))
@@ -84,11 +84,11 @@ class DistributedIterator(ElementIterator, Tracked):
     """
 
     def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
-        self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, what follows it)`
+        self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, following elements)`
         self.made_anew = iterator.made_anew
 
     def _tracked_children(self) -> dict[str, Any]:
-        """Return the saved part: the iterator whose elements are divided."""
+        """Return the saved part: the iterator over the undivided elements."""
         return {"iterator": self._iterator}
 
     def _pull(self) -> Any:
@@ -103,12 +103,12 @@ class DistributedIterator(ElementIterator, Tracked):
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of a batch, PerReplica where there are several replicas."""
+        """A nest of specs: the structure of a batch, PerReplica for several replicas."""
         return self._specs
 
 
 class DistributedIteratorSpec(ElementIteratorSpec):
-    """The spec of a DistributedIterator; `whole` is that of the iterator over what is divided."""
+    """The spec of a DistributedIterator; `whole` is that of the iterator over undivided elements."""
 
     __slots__ = ("_whole",)
 
@@ -129,11 +129,10 @@ class DistributedIteratorSpec(ElementIteratorSpec):
 
 
 class DistributedDataset:
-    """The result of `Strategy.experimental_distribute_dataset`: batches that are divided among replicas and devices.
+    """The result of `Strategy.experimental_distribute_dataset`: batches divided among replicas and devices.
 
-    It can be gone through, in functions too. Of a batch each replica gets a part of the rows, as in TensorFlow: as many as the
-    others, or the last ones fewer, down to none. They lie split over the devices; those that cannot be divided evenly are copied
-    to all.
+    It can be iterated, also in functions. As in TensorFlow, each replica gets part of a batch's rows: equally many, or the
+    last replicas get fewer, down to none. The rows are split over the devices; rows that do not divide evenly are replicated.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2))
@@ -149,17 +148,17 @@ class DistributedDataset:
         return DistributedIterator(iterator, division.next, self.element_spec)
 
     def whole(self) -> DistributedDataset:
-        """Return the dataset with its batches whole, for one replica."""
+        """Return the dataset with undivided batches, for one replica."""
         division = self._division
         return DistributedDataset(self._dataset, Division(division.place, division.count, division.parts, whole=True))
 
     @property
     def element_spec(self) -> Any:
-        """A nest of specs: the structure of a batch, PerReplica where there are several replicas."""
+        """A nest of specs: the structure of a batch, PerReplica for several replicas."""
         return self._division.spec(self._dataset.element_spec)
 
     @property
     def cardinality(self) -> Any:
-        """The number of batches, a scalar int64 tensor; negative where it is infinite or unknown."""
+        """The number of batches, a scalar int64 tensor; negative if it is infinite or unknown."""
         count = self._dataset.cardinality()
         return count if self._division.together == 1 or count < 0 else -(-count // self._division.together)

@@ -1,4 +1,4 @@
-"""DTensor: tensors and variables that lie on a mesh. Where a value lies is its array's sharding and nothing else."""
+"""DTensor: tensors and variables on a mesh. The layout of a value is the sharding of its array."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def _eagerly(name: str) -> None:
 def default_mesh(mesh: Mesh) -> contextlib.AbstractContextManager[None]:
     """Open a context with a default mesh, which `get_default_mesh` returns.
 
-    Nothing is laid out by it: what lies on no mesh is copied where it meets a value that does. `call_with_layout` lays out.
+    The context changes no layout: values on no mesh are replicated when combined with values on one. `call_with_layout`
+    changes layouts.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -87,7 +88,7 @@ def get_default_mesh() -> Mesh | None:
 
 
 def device_name() -> str:
-    """Return the name that TensorFlow gives DTensor's device. `tf.device` takes it, without effect.
+    """Return TensorFlow's name of DTensor's device. `tf.device` accepts it, without effect.
 
     >>> tf.experimental.dtensor.device_name()
     '/job:localhost/replica:0/task:0/device:CUSTOM:0'
@@ -96,14 +97,14 @@ def device_name() -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Laying out
+# Changes of layout
 
 
 @public
 def relayout(tensor: Any, layout: Layout, name: str | None = None) -> Tensor:
-    """Lay the same values out as `layout` states; gradients pass. `MATCH` leaves an axis as it lies.
+    """Change the layout of a tensor to `layout`; gradients pass. `MATCH` keeps the layout of an axis.
 
-    UnknownError for a layout of another rank, and for an extent that the mesh does not divide.
+    UnknownError for a layout of another rank, or an extent that the mesh does not divide.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -125,7 +126,7 @@ def _laid_out(value: Any, layout: Layout) -> Tensor:
 
 @public
 def copy_to_mesh(tensor: Any, layout: Layout, source_layout: Layout | None = None) -> Tensor:
-    """Lay values out like `relayout`; `source_layout` has no effect.
+    """Change the layout like `relayout`; `source_layout` has no effect.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -138,7 +139,7 @@ def copy_to_mesh(tensor: Any, layout: Layout, source_layout: Layout | None = Non
 
 @public
 def relayout_like(tensor: Any, layout_tensor: Any, name: str | None = None) -> Tensor:
-    """Lay values out as another tensor or DVariable lies. In a function only a DVariable's layout is known; XLA chooses else.
+    """Change the layout to that of another tensor or DVariable. In a function only a DVariable's is known, else XLA chooses.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -160,9 +161,9 @@ def _as_tensor(value: Any) -> Tensor:
 
 @public
 def call_with_layout(fn: Callable[..., Any], layout: Layout | None, *args: Any, **kwargs: Any) -> Any:
-    """Call `fn(*args, **kwargs)` and lay out the tensors of its result, each as `layout` states; None lays out nothing.
+    """Call `fn(*args, **kwargs)` and change the layout of all tensors in its result to `layout`; None changes nothing.
 
-    The results of eager code are computed in parts, each on its device. Random numbers are those that one device draws.
+    Results of eager code are computed in parts, each on its device. Random numbers are those of one device.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -177,12 +178,12 @@ def call_with_layout(fn: Callable[..., Any], layout: Layout | None, *args: Any, 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Looking
+# Inspection
 
 
 @public
 def is_dtensor(tensor: Any) -> bool:
-    """Return whether a tensor or variable lies on a Mesh. RuntimeError in a function.
+    """Return whether a tensor or variable is on a Mesh. RuntimeError in a function.
 
     >>> print(tf.experimental.dtensor.is_dtensor(tf.constant(1.0)))
     False
@@ -194,7 +195,7 @@ def is_dtensor(tensor: Any) -> bool:
 
 
 def _own_layout(value: Any) -> Layout | None:
-    """Return the layout of a DVariable, None of anything else. On a mesh of one device its value may be the host's."""
+    """Return the layout of a DVariable, else None. On a mesh of one device its value may be on the host."""
     variable = variable_of(value)
     return variable.layout if isinstance(variable, DVariable) else None
 
@@ -206,9 +207,9 @@ def _value(held: Any) -> Any:
 
 @public
 def fetch_layout(tensor: Any) -> Any:
-    """Return the layout of a tensor or variable. InvalidArgumentError for one that lies on no mesh, RuntimeError in a function.
+    """Return the layout of a tensor or variable. InvalidArgumentError if it is on no mesh, RuntimeError in a function.
 
-    None for what is no tensor. A result's layout is XLA's choice; on a mesh of one device it may have none.
+    It is None for other objects. XLA chooses the layouts of results; on a mesh of one device they may have none.
 
     >>> dtensor = tf.experimental.dtensor
     >>> layout = dtensor.Layout(["x"], dtensor.create_mesh([("x", 1)], devices=["CPU:0"]))
@@ -253,9 +254,9 @@ def check_layout(tensor: Any, layout: Layout) -> None:
 
 @public
 def pack(tensors: Sequence[Any], layout: Layout) -> Tensor:
-    """Join parts, one for each device of this process in the order of the mesh, to one tensor that lies as `layout` states.
+    """Join parts, one for each device of this process in the order of the mesh, to one tensor with the layout `layout`.
 
-    Each part goes to its device. Parts that are copies of each other have to be equal, which is not checked. RuntimeError in a
+    Each part goes to its device. Parts that are replicas of each other must be equal, which is not checked. RuntimeError in a
     function.
 
     >>> dtensor = tf.experimental.dtensor
@@ -297,9 +298,9 @@ def pack(tensors: Sequence[Any], layout: Layout) -> Tensor:
 
 @public
 def unpack(tensor: Any) -> list[Tensor]:
-    """Return the parts of a tensor that lie on devices of this process, in the order of the mesh: the inverse of `pack`.
+    """Return the parts of a tensor on devices of this process, in the order of the mesh: the inverse of `pack`.
 
-    InvalidArgumentError for a tensor that lies on no mesh, RuntimeError in a function.
+    InvalidArgumentError if the tensor is on no mesh, RuntimeError in a function.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("x", 1)], devices=["CPU:0"])
@@ -319,14 +320,14 @@ def unpack(tensor: Any) -> list[Tensor]:
 
 
 def _parts(value: jax.Array) -> list[tuple[jax.Device, jax.Array]]:
-    """Return what each device of this process holds of an array, in the order of the mesh."""
+    """Return the part of an array on each device of this process, in the order of the mesh."""
     held = {shard.device: shard.data for shard in value.addressable_shards}
     return [(device, held[device]) for device in value.sharding.mesh.devices.flat if device in held]  # type: ignore[attr-defined]
 
 
 @public
 def barrier(mesh: Mesh, barrier_name: str | None = None, timeout_in_ms: int | None = None) -> None:
-    """Wait until all devices of a mesh, and all clients, have computed what was asked of them.
+    """Wait until all devices of a mesh, and all clients, have finished their computations.
 
     `barrier_name` and `timeout_in_ms` have no effect.
 
@@ -340,7 +341,7 @@ def barrier(mesh: Mesh, barrier_name: str | None = None, timeout_in_ms: int | No
 
 
 def _described(value: Any) -> tuple[str, str] | None:
-    """Return an array and its layout as TensorFlow writes them; None for an array that lies on no mesh."""
+    """Format an array and its layout as in TensorFlow; None for an array on no mesh."""
     layout = layout_of(value)
     if layout is None:
         return None
@@ -363,9 +364,9 @@ hooks.clients.laid_out = _described
 
 
 class DVariable(sharding.DistributedVariable):
-    """A variable that lies on a mesh, as its initial value does or as `layout` states. Each new value is laid out so, too.
+    """A variable on a mesh, with the layout of its initial value, or `layout`. Assigned values get the same layout.
 
-    InvalidArgumentError for an initial value that lies on no mesh if there is no `layout`, or if it lies in another way.
+    InvalidArgumentError if the initial value is on no mesh and there is no `layout`, or if its layout differs from `layout`.
 
     >>> dtensor = tf.experimental.dtensor
     >>> layout = dtensor.Layout(["x"], dtensor.create_mesh([("x", 1)], devices=["CPU:0"]))
@@ -405,11 +406,11 @@ class DVariable(sharding.DistributedVariable):
 
 
 class DTensorDataset:
-    """A dataset of batches that lie on a mesh. `layouts` is a layout, or a nest of them like that of the elements.
+    """A dataset of batches on a mesh. `layouts` is a layout, or a nest of layouts like that of the elements.
 
-    The elements are batched to `global_batch_size`, and what does not fill a batch is left out. Elements that are batches already
-    (`dataset_already_batched`) are those of one replica: the mesh has as many as its dimension `batch_dim` is long. It can be
-    gone through, in functions too.
+    The elements are batched to `global_batch_size`; an incomplete batch is dropped. With `dataset_already_batched` an element
+    is the batch of one replica. The number of replicas is the extent of the mesh's dimension `batch_dim`. The dataset can be
+    iterated, also in functions.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("batch", 1)], devices=["CPU:0"])
@@ -472,7 +473,7 @@ class DTensorDataset:
         return DistributedIterator(iter(self._batched), lambda element, _: self.placed(element), self.element_spec)
 
     def placed(self, element: Any) -> Any:
-        """Lay a batch out."""
+        """Change the layout of a batch."""
 
         def laid_out(x: Any, layout: Layout) -> Tensor:
             return _laid_out(reshape(x, [-1, *extents_of(x)[2:]]) if self._in_parts else x, layout)

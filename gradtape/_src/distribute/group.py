@@ -1,4 +1,4 @@
-"""The group of processes that train together: joining by addresses or TF_CONFIG, and leaving."""
+"""The group of processes that train together: joining by addresses or by TF_CONFIG, and leaving."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableErro
 from gradtape._src.distribute.watch import Watch, free_address, meet, waiting
 from gradtape._src.ops.random import seeds
 
-PATIENCE = 300.0  # seconds to wait for the others at the start
-LEAVING = 10  # seconds to wait for the others at the end
-# Names in the environment by which JAX knows its launchers; the first one is the number of processes.
+PATIENCE = 300.0  # seconds to wait for the other processes at the start
+LEAVING = 10  # seconds to wait for the other processes at the end
+# Environment variables by which JAX detects launchers; the first one is the number of processes.
 LAUNCHERS = [
     ("SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES"),
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri"),
@@ -38,9 +38,9 @@ def joined() -> Watch | None:
 
 
 def of_config(text: str | None) -> tuple[list[str], int]:
-    """Return the addresses of a group and the number of this process in it, from the text of TF_CONFIG.
+    """Parse TF_CONFIG: return the addresses of a group, and the number of this process in it.
 
-    The chief comes first, then the workers, as in TensorFlow. ValueError says what is wrong with it.
+    The chief comes first, then the workers, as in TensorFlow. ValueError for an invalid text.
     """
     if not text:
         return [], 0
@@ -67,8 +67,8 @@ def of_config(text: str | None) -> tuple[list[str], int]:
 def join(address: str, number: int, count: int, seconds: float = PATIENCE) -> None:
     """Join a group of `count` processes as its process `number`, once. Process 0 listens at `address`.
 
-    JAX's runtime carries what the processes compute together. UnavailableError names the processes that did not come within
-    `seconds`. A program that set no seed has process 0's in all of them, since all draw the same numbers.
+    Collectives use JAX's runtime. UnavailableError names the processes that did not connect within `seconds`. Without a seed
+    of its own, a process takes the seed of process 0, since all must draw the same numbers.
     """
     if _watch is not None or count < 2:
         return
@@ -78,9 +78,9 @@ def join(address: str, number: int, count: int, seconds: float = PATIENCE) -> No
 
 
 def join_started() -> bool:
-    """Join the processes that Slurm or Open MPI has started together; return whether it was one of these.
+    """Join the processes that Slurm or Open MPI has started; return whether this process is one of them.
 
-    JAX finds out where they meet.
+    JAX finds their address.
     """
     if _watch is not None or not any(_started(*names) for names in LAUNCHERS):
         return _watch is not None
@@ -98,13 +98,13 @@ def _started(processes: str, *others: str) -> bool:
 
 
 def _start_runtime(address: str | None = None, count: int | None = None, number: int | None = None) -> None:
-    jax.config.update("jax_enable_recoverability", True)  # else JAX's runtime ends the process where another one has ended
-    jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
+    jax.config.update("jax_enable_recoverability", True)  # else JAX's runtime ends this process when another one has ended
+    jax.config.update("jax_enable_preemption_service", False)  # SIGTERM must end the process
     jax.distributed.initialize(address, count, number, shutdown_timeout_seconds=LEAVING)
 
 
 def _begin(watch: Watch) -> None:
-    """Let the others' state be known, errors of this process be told, and all draw the same random numbers."""
+    """Set up the watch of the other processes, the reporting of errors, and common random numbers."""
     global _watch
     _watch = watch
     hooks.clients.together, hooks.clients.once = _together, _once
@@ -123,12 +123,12 @@ def _begin(watch: Watch) -> None:
 
 
 def _leave() -> None:
-    """Leave the group when Python ends. A thread of XLA's that still waits for others would end the process by SIGABRT."""
+    """Leave the group when Python exits. Otherwise a thread of XLA's that waits for others could end the process by SIGABRT."""
     watch = _watch
     assert watch is not None
     if watch.number not in watch.left:
         watch.leave()
-    if watch.number == 0:  # JAX's service runs here, and the others say to it that they leave
+    if watch.number == 0:  # JAX's service runs here, and other processes tell it that they leave
         watch.stay()
     until = time.monotonic() + LEAVING
     for thread in watch.collectives:
@@ -142,7 +142,7 @@ def _leave() -> None:
 def _together(what: str, function: Any, *arguments: Any) -> Any:
     watch = _watch
     assert watch is not None
-    if threading.current_thread() is not threading.main_thread():  # the order of threads is another one in each process
+    if threading.current_thread() is not threading.main_thread():  # the order of threads differs between processes
         raise InvalidArgumentError(
             None,
             None,
@@ -154,7 +154,7 @@ def _together(what: str, function: Any, *arguments: Any) -> Any:
 
 
 def _once(path: str, write: Callable[[], None]) -> None:
-    """Write a file in process 0, and wait for it in the others; what process 0 does not write, or they do not see, they write."""
+    """Write a file in process 0, and wait for it in the others. These write a file that they cannot get from process 0."""
     watch, path = _watch, os.path.abspath(path)
     assert watch is not None
     if watch.number:
@@ -174,7 +174,7 @@ def _once(path: str, write: Callable[[], None]) -> None:
 
 
 def _stamp(path: str) -> list[int] | None:
-    """Return what a file is known by, to see whether another process's is the same one: its size, and when it was written."""
+    """Return the size and time of a file, by which processes decide whether they see the same file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -191,14 +191,14 @@ def same_for_all(value: np.ndarray) -> np.ndarray:
 
 
 def fewest(number: int, what: str) -> int:
-    """Return the smallest of the numbers that the processes have; `what` says of what."""
+    """Return the minimum of a number over all processes; `what` describes it for errors."""
     if _watch is None:
         return number
     return int(np.min(_together(f"an agreement on {what}", multihost_utils.process_allgather, np.int64(number))))
 
 
 def join_by_environment() -> None:
-    """Join the group that the environment's TF_CONFIG names, or that a launcher has started, if there is one."""
+    """Join the group in the environment's TF_CONFIG, or of a launcher, if there is one."""
     addresses, number = of_config(os.environ.get("TF_CONFIG"))
     if addresses:
         join(addresses[0], number, len(addresses))

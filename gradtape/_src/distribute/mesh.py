@@ -1,4 +1,4 @@
-"""`Mesh` and `Layout` of DTensor. A Mesh is a mesh of JAX's with TensorFlow's names, a Layout a `NamedSharding` over it."""
+"""`Mesh` and `Layout` of DTensor: a JAX mesh with TensorFlow's names, and a `NamedSharding` over it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gradtape._src.core.values.device_spec import DeviceSpec
 UNSHARDED = "unsharded"
 MATCH = "match"
 
-_known: dict[jax.sharding.Mesh, Mesh] = {}  # the Mesh of each mesh of JAX's that values were laid out on
+_known: dict[jax.sharding.Mesh, Mesh] = {}  # the Mesh of each JAX mesh that was used in a layout
 
 
 class MeshDimension(NamedTuple):
@@ -40,16 +40,16 @@ def devices_of(kind: str, client: int) -> list[jax.Device]:
     """Return JAX's devices of a kind ("CPU", "GPU", "TPU") in one of the processes."""
     try:
         found = jax.devices(kind.lower())
-    except RuntimeError:  # JAX has none of this kind
+    except RuntimeError:  # JAX has no devices of this kind
         return []
     return [device for device in found if device.process_index == client]
 
 
 class Mesh:
-    """Devices in a grid with named dimensions. `tf.experimental.dtensor.create_mesh` makes one.
+    """A grid of devices with named dimensions, created by `tf.experimental.dtensor.create_mesh`.
 
-    Its devices are looked up when a value is laid out on it, so a Mesh may name devices that are elsewhere.
-    `jax_mesh` is the mesh of JAX's.
+    Its devices are looked up when a value is laid out on it, so a Mesh may name remote devices. `jax_mesh` is the equivalent
+    JAX mesh.
 
     >>> mesh = tf.experimental.dtensor.create_mesh([("batch", 1), ("model", 1)], devices=["CPU:0"])
     >>> mesh.shape(), mesh.dim_names, mesh.local_device_locations()
@@ -81,7 +81,7 @@ class Mesh:
 
     @functools.cached_property
     def jax_mesh(self) -> jax.sharding.Mesh:
-        """The same devices as a mesh of JAX's; InvalidArgumentError for a device that is not there."""
+        """The equivalent JAX mesh; InvalidArgumentError for a missing device."""
         names = self._global_devices or self._names_of_all()
         devices = [_device(name) for name in names]
         if len(set(devices)) < len(devices):
@@ -91,21 +91,21 @@ class Mesh:
         return made
 
     def axis(self, dim_name: str) -> str:
-        """Return the name of a dimension among the axes of `jax_mesh`: behind the name of the mesh, if it has one."""
+        """Return the name of a dimension in `jax_mesh`, with the name of the mesh as a prefix."""
         return f"{self._name}/{dim_name}" if self._name else dim_name
 
     def _names_of_all(self) -> list[str]:
-        """Return the names of the devices of all clients, which have devices of the same names."""
+        """Return the names of the devices of all clients, assuming equal local names."""
         mine, count = self._local_devices, len(self._local_devices)
         if count == len(self._ids):
             return mine
         return [DeviceSpec.from_string(mine[i % count]).replace(task=i // count).to_string() for i in range(len(self._ids))]
 
-    # -- what it is
+    # -- properties
 
     @property
     def name(self) -> str:
-        """The name, "" by default."""
+        """The name, by default ""."""
         return self._name
 
     @property
@@ -120,7 +120,7 @@ class Mesh:
 
     @property
     def strides(self) -> list[int]:
-        """The distances of neighbours along each dimension, in a flat list of the devices."""
+        """The strides of the dimensions in the flat list of devices."""
         return [math.prod(self._shape[axis + 1 :]) for axis in range(len(self._shape))]
 
     def shape(self) -> list[int]:
@@ -132,12 +132,12 @@ class Mesh:
         return self._type
 
     def use_xla_spmd(self) -> bool:
-        """Return the argument of the constructor. XLA partitions the programs in any case."""
+        """Return the argument of the constructor, which has no effect: XLA always partitions programs."""
         return self._use_xla_spmd
 
     @public
     def dim_size(self, dim_name: str) -> int:
-        """Return the extent of a dimension; ValueError for a name that is none."""
+        """Return the extent of a dimension; ValueError for an unknown name."""
         if dim_name not in self._names:
             raise ValueError(f"Dimension {dim_name} does not exist in mesh.Available dimensions: {','.join(self._names)}")
         return self._shape[self._names.index(dim_name)]
@@ -152,14 +152,14 @@ class Mesh:
 
     __contains__ = contains_dim
 
-    # -- its devices
+    # -- devices
 
     def global_device_ids(self) -> np.ndarray:
         """Return the numbers of all devices, an array of the mesh's shape."""
         return np.array(self._ids, np.int64).reshape(self._shape)
 
     def min_global_device_id(self) -> int:
-        """Return the smallest number of a device."""
+        """Return the smallest device number."""
         return self._ids[0]
 
     def local_device_ids(self) -> list[int]:
@@ -171,7 +171,7 @@ class Mesh:
         return list(self._local_devices)
 
     def global_devices(self) -> list[str]:
-        """Return the names of all devices, if they were given."""
+        """Return the names of all devices, if they were given to the constructor."""
         return list(self._global_devices)
 
     def num_local_devices(self) -> int:
@@ -183,37 +183,37 @@ class Mesh:
         return not self._local_devices
 
     def unravel_index(self) -> dict[int, dict[str, int]]:
-        """Return the place of each device: a dict from its number to a dict from dimensions to indices."""
+        """Return the position of each device: a dict from its number to a dict from dimensions to indices."""
         places = itertools.product(*map(range, self._shape))
         return {number: dict(zip(self._names, place, strict=True)) for number, place in enumerate(places)}
 
     def local_device_locations(self) -> list[dict[str, int]]:
-        """Return the places of the devices of this process, a dict from dimensions to indices for each."""
+        """Return the position of each device of this process, a dict from dimensions to indices."""
         places = self.unravel_index()
         return [places[number] for number in self._local_ids]
 
     @public
     def device_location(self, device_id: int) -> list[int]:
-        """Return the place of a device, an index for each dimension."""
+        """Return the position of a device, an index for each dimension."""
         return list(self.unravel_index()[device_id].values())
 
     @public
     def coords(self, device_idx: Any) -> Tensor:
-        """Return the place of a device as a tensor, an index for each dimension."""
+        """Return the position of a device as a tensor, an index for each dimension."""
         found: Tensor = (tensor(device_idx) // tensor(self.strides)) % tensor(self.shape())
         return found
 
     def host_mesh(self) -> Mesh:
-        """Return a mesh of the same shape of CPUs: itself, if it has CPUs already."""
+        """Return a mesh of CPUs with the same shape: itself, if it consists of CPUs."""
         if self._type == "CPU":
             return self
         cpus = [[_spec(d).replace(device_type="CPU") for d in devices] for devices in (self._local_devices, self._global_devices)]
         return Mesh(self._names, self.global_device_ids(), self._local_ids, cpus[0], self._name, cpus[1])
 
-    # -- as text
+    # -- text form
 
     def to_string(self) -> str:
-        """Return the mesh as text, which `from_string` reads."""
+        """Return the mesh as text, for `from_string`."""
         dims = [f"{name}={size}" for name, size in zip(self._names, self._shape, strict=True)]
         parts: list[list[Any]] = [dims, self._ids, self._local_ids, self._local_devices]
         parts += [self._global_devices] if self._global_devices else []
@@ -222,7 +222,7 @@ class Mesh:
     @classmethod
     @public
     def from_string(cls, mesh_str: str) -> Mesh:
-        """Return the mesh that `to_string` wrote; ValueError for any other text."""
+        """Parse the text of `to_string`; ValueError if it is invalid."""
         try:
             name, dims, ids, local_ids, devices, *rest = [part.split(",") for part in mesh_str.split("|")]
             names, sizes = zip(*[dim.split("=") for dim in dims], strict=True)
@@ -304,7 +304,7 @@ def _text(device: Any) -> str:
 
 
 def _device(name: str) -> jax.Device:
-    """Return JAX's device of a name; InvalidArgumentError, in TensorFlow's words, for one that is not there."""
+    """Return the JAX device of a name; InvalidArgumentError with TensorFlow's text for a missing one."""
     spec = DeviceSpec.from_string(name)
     there = devices_of(spec.device_type or "CPU", spec.task or 0)
     index = spec.device_index or 0
@@ -320,9 +320,9 @@ def _device(name: str) -> jax.Device:
 
 
 class Layout:
-    """The way in which a tensor lies on a mesh: for each of its axes the dimension that it is split along, or `UNSHARDED`.
+    """The layout of a tensor on a mesh: for each axis the mesh dimension along which it is split, or `UNSHARDED`.
 
-    `sharding` is the same as a `NamedSharding` of JAX's. `MATCH` in `relayout` leaves an axis as it lies.
+    `sharding` is the equivalent `NamedSharding` of JAX. `MATCH` in `relayout` keeps the layout of an axis.
 
     >>> dtensor = tf.experimental.dtensor
     >>> mesh = dtensor.create_mesh([("batch", 1)], devices=["CPU:0"])
@@ -357,7 +357,7 @@ class Layout:
 
     @functools.cached_property
     def sharding(self) -> NamedSharding:
-        """The same as a sharding of JAX's. Where it says `MATCH`, XLA goes on as the value lies."""
+        """The equivalent sharding of JAX. For `MATCH`, XLA keeps the sharding of the value."""
         entries: dict[str, Any] = {name: self._mesh.axis(name) for name in self._mesh.dim_names}
         entries |= {UNSHARDED: None, MATCH: PartitionSpec.UNCONSTRAINED}
         return NamedSharding(self._mesh.jax_mesh, PartitionSpec(*[entries[spec] for spec in self._specs]))
@@ -365,7 +365,7 @@ class Layout:
     @classmethod
     @public
     def replicated(cls, mesh: Mesh, rank: int) -> Layout:
-        """Return the layout of a tensor that has a copy on each device."""
+        """Return the layout of a tensor that is replicated on all devices."""
         return cls([UNSHARDED] * rank, mesh)
 
     @classmethod
@@ -407,31 +407,31 @@ class Layout:
         return 1 if spec in (UNSHARDED, MATCH) else self._mesh.dim_size(spec)
 
     def is_fully_replicated(self) -> bool:
-        """Return whether each device has a copy of the whole."""
+        """Return whether the tensor is replicated on all devices."""
         return all(spec == UNSHARDED for spec in self._specs)
 
     def is_batch_parallel(self) -> bool:
-        """Return whether the first axis is split, and no other."""
+        """Return whether only the first axis is split."""
         return bool(self._specs) and self._specs[0] != UNSHARDED and all(spec == UNSHARDED for spec in self._specs[1:])
 
     @public
     def delete(self, dims: int | list[int]) -> Layout:
-        """Return the layout of a tensor without some axes, given by their numbers."""
+        """Return the layout of a tensor without some axes, given by number."""
         gone = dims if isinstance(dims, list) else [dims]
         return Layout([spec for i, spec in enumerate(self._specs) if i not in gone], self._mesh)
 
     @public
     def global_shape_from_local_shape(self, local_shape: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape of the whole, given that of a part."""
+        """Return the shape of the whole tensor from that of a part."""
         return tuple([extent * self.num_shards(i) for i, extent in enumerate(local_shape)])
 
     @public
     def local_shape_from_global_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape of a part, given that of the whole."""
+        """Return the shape of a part from that of the whole tensor."""
         return tuple([extent // self.num_shards(i) for i, extent in enumerate(global_shape)])
 
     def offset_to_shard(self) -> list[tuple[int, ...]]:
-        """Return for each device which part it has, an index for each axis."""
+        """Return the part of each device, an index for each axis."""
         places = self._mesh.unravel_index().values()
         return [tuple([0 if spec == UNSHARDED else place[spec] for spec in self._specs]) for place in places]
 
@@ -441,13 +441,13 @@ class Layout:
         return sum(offset * math.prod(map(self.num_shards, range(i + 1, self.rank))) for i, offset in enumerate(offset_tuple))
 
     def to_string(self) -> str:
-        """Return the layout as text, which `from_string` reads."""
+        """Return the layout as text, for `from_string`."""
         return f"sharding_specs:{''.join([f'{spec},' for spec in self._specs])} mesh:{self._mesh.to_string()}"
 
     @classmethod
     @public
     def from_string(cls, layout_str: str) -> Layout:
-        """Return the layout that `to_string` wrote; ValueError for any other text."""
+        """Parse the text of `to_string`; ValueError if it is invalid."""
         specs, found, mesh = layout_str.removeprefix("sharding_specs:").partition(" mesh:")
         if not found or not layout_str.startswith("sharding_specs:"):
             raise ValueError(f"Failed to parse layout. Input string is invalid: {layout_str}")
@@ -460,11 +460,11 @@ class Layout:
         return Layout.from_string, (self.to_string(),)
 
     def _split(self) -> tuple[str, ...]:
-        """Return the specs with `UNSHARDED` for a dimension of one device, along which nothing is split."""
+        """Return the specs with `UNSHARDED` for dimensions of one device, along which nothing is split."""
         return tuple([UNSHARDED if s in self._mesh and self._mesh.dim_size(s) == 1 else s for s in self._specs])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether values lie in the same way."""
+        """Return whether both describe the same layout of values."""
         return isinstance(other, Layout) and self._mesh == other._mesh and self._split() == other._split()
 
     def __hash__(self) -> int:
@@ -472,7 +472,7 @@ class Layout:
 
 
 def is_layout(layout: Any, match: bool = False) -> Layout:
-    """Return what is a Layout, an error for anything else, and for a Layout with `MATCH` unless that may `match`."""
+    """Check that `layout` is a Layout, and has no `MATCH` unless `match` allows it; return it."""
     if not isinstance(layout, Layout):
         raise TypeError(f"`layout` must be a tf.experimental.dtensor.Layout, received {layout!r}.")
     if not match and MATCH in layout.sharding_specs:
@@ -481,7 +481,7 @@ def is_layout(layout: Any, match: bool = False) -> Layout:
 
 
 def checked(layout: Any, shape: Sequence[int], match: bool = False) -> Layout:
-    """Return a layout that a value of this shape may have; an error in TensorFlow's words for any other."""
+    """Check a layout for a value of this shape, with errors in TensorFlow's words; return it."""
     layout = is_layout(layout, match)
     if layout.is_fully_replicated() and layout.rank != len(shape):
         return Layout.replicated(layout.mesh, len(shape))
@@ -506,7 +506,7 @@ def checked(layout: Any, shape: Sequence[int], match: bool = False) -> Layout:
 
 
 def layout_of(value: Any) -> Layout | None:
-    """Return the layout of an array; None for one that lies on no Mesh, or on one in a way that a Layout cannot say."""
+    """Return the layout of an array; None for one on no Mesh, or with a sharding that no Layout describes."""
     if not is_on_a_mesh(value):
         return None
     sharding = value.sharding
@@ -519,6 +519,6 @@ def layout_of(value: Any) -> Layout | None:
 
 
 def is_on_a_mesh(value: Any) -> bool:
-    """Return whether an array lies on a Mesh."""
+    """Return whether an array is on a Mesh."""
     sharding = value.sharding if isinstance(value, jax.Array) else None
     return isinstance(sharding, NamedSharding) and sharding.mesh in _known

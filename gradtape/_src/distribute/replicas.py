@@ -1,7 +1,7 @@
-"""Replicas in turns: a function that runs once in each replica, and stops at each `merge_call` until all have come to it.
+"""Cooperative replicas: a function runs in each replica in turn, up to each `merge_call`, where it waits for the others.
 
-Each runs in a greenlet of its own, all of them in the thread of the caller: so they record into one program, and an error or an
-interrupt is raised where it is.
+Each replica runs in its own greenlet in the caller's thread. So all record into one program, and errors and interrupts are
+raised in place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Merge(NamedTuple):
 
 
 def _open(opened: ambient.Taken, trace: Trace) -> None:
-    """Let what was taken be open. The tapes in it, which recorded `trace`, go on in what the thread records now."""
+    """Restore a saved ambient state. Its tapes, which recorded `trace`, continue in the current trace."""
     ambient.put(opened)
     scopes.enter_scope(scopes.prefix())
     for reference in engine.local.tapes if engine.local.trace is not trace else ():
@@ -46,7 +46,7 @@ def _open(opened: ambient.Taken, trace: Trace) -> None:
 
 
 class RunningReplicas:
-    """A replica that runs: `go_on` lets it run up to its next `merge_call`, or to its end."""
+    """A running replica; `go_on` resumes it up to its next `merge_call`, or to its end."""
 
     def __init__(self, strategy: Any, number: int, call: Callable[[int], Any], variables: list[Variable]) -> None:
         self._variables, self._made = variables, 0
@@ -61,12 +61,12 @@ class RunningReplicas:
             return call(number)
 
     def go_on(self, given: Any = None) -> Any:
-        """Let the replica run on with the result of its `merge_call`; return its next Merge, or what it returns at last."""
+        """Continue the replica with the result of its `merge_call`; return its next Merge, or its final result."""
         return self._switch(self._greenlet.switch, given)
 
     def end(self) -> None:
-        """End the replica where it waits: its contexts are left."""
-        if self._greenlet:  # it has begun, and has not ended
+        """End the replica at the point where it waits, which exits its contexts."""
+        if self._greenlet:  # started and not ended
             self._switch(self._greenlet.throw, GreenletExit)
 
     def _switch(self, how: Callable[[Any], Any], given: Any) -> Any:
@@ -80,11 +80,11 @@ class RunningReplicas:
 
     @property
     def ended(self) -> bool:
-        """Whether it has returned."""
+        """Whether the replica's function has returned."""
         return bool(self._greenlet.dead)
 
     def merge(self, merge_fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Wait, in the replica, until all have come here; return this replica's part of what `merge_fn` returns."""
+        """Wait, in the replica, for the other replicas; return this replica's part of the result of `merge_fn`."""
         if _place() != self._around:
             raise RuntimeError(
                 "`merge_call` called while defining a new graph or a tf.function. This can often happen if the function `fn` "
@@ -98,7 +98,7 @@ class RunningReplicas:
         return getcurrent().parent.switch(Merge(merge_fn, args, kwargs))
 
     def made(self, create: Callable[[], Variable]) -> Variable:
-        """Return the variable that `create` makes in the first replica; in the others the same one."""
+        """Return the variable created by `create` in the first replica; others get the same variable."""
         self._made += 1
         if len(self._variables) < self._made:
             self._variables.append(create())
@@ -106,14 +106,14 @@ class RunningReplicas:
 
 
 def _place() -> tuple[Any, Any]:
-    """Return what says into which trace of a function, branch or loop is recorded; the same for all pieces of eager code."""
+    """Return the identity of the current trace (function, branch or loop); it is the same for all eager code."""
     trace = engine.local.trace
     return trace.parent and trace, trace.scope
 
 
 def in_each(strategy: Any, call: Callable[[int], Any]) -> list[Any]:
     """Call `call(number)` in each replica; return the results. An error in one of them ends the others."""
-    variables: list[Variable] = []  # that are made in replicas
+    variables: list[Variable] = []  # variables created in replicas
     running = [RunningReplicas(strategy, number, call, variables) for number in range(strategy.extended._count)]
     try:
         reached = _round(strategy, [replica.go_on for replica in running])
@@ -134,7 +134,7 @@ def in_each(strategy: Any, call: Callable[[int], Any]) -> list[Any]:
 
 
 def _round(strategy: Any, steps: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Let all replicas run up to where they meet next; in a function note the nodes that each of them records."""
+    """Run all replicas up to their next meeting; in a function note the nodes that each of them records."""
     reached, ends = [], [len(engine.local.trace.nodes)]
     for step in steps:
         reached.append(step())

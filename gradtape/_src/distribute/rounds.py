@@ -1,7 +1,7 @@
-"""A program of several replicas, each of which its own device computes.
+"""Programs of several replicas, each computed by its own device.
 
-Between two meetings all replicas record the same ops. `ReplicatedProgram` finds that, and lets XLA compile them once: each device
-runs them on its replica's values, and where the values of all replicas are added up, the devices exchange their sum.
+Between two meetings all replicas record the same ops. `ReplicatedProgram` detects this, and compiles them once: each device
+runs them on its replica's values. Where values of all replicas are summed, the devices use an all-reduce.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Segments = Sequence[Sequence[int]]  # the nodes that each replica recorded in a 
 
 
 class Round(NamedTuple):
-    """The nodes that all replicas record between two meetings: `segments`, which take `varying` and `shared` values.
+    """The nodes that all replicas record between two meetings: `segments`, with `varying` and `shared` operands.
 
-    `varying` are the references of the replicas to values of their own, `shared` those to what all of them take. `operands` says
-    for each place in a segment what the node there takes: a place, -1 - 2 k for the k-th varying value, -2 - 2 k for the k-th
-    shared one. `own` are the places of the nodes that are used outside.
+    `varying` are the replicas' references to their own values, `shared` those to common values. `operands` lists the operands
+    of each node in a segment: a position in it, -1 - 2 k for the k-th varying value, -2 - 2 k for the k-th shared one. `own`
+    are the positions of nodes that are used outside.
     """
 
     segments: Segments
@@ -37,14 +37,14 @@ class Round(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The value of one replica in an array that holds those of all."""
+    """The value of one replica in an array with the values of all."""
 
     stacked: jax.Array
     number: int
 
 
 class ReplicatedProgram(Program):
-    """A Program in which the rounds of replicas are known; `mesh` has a device for each replica."""
+    """A Program with detected rounds of replicas; `mesh` has a device for each replica."""
 
     __slots__ = ("_at", "_rounds", "mesh")
 
@@ -56,7 +56,7 @@ class ReplicatedProgram(Program):
         self._at = {found.segments[0][0]: found for found in rounds}
 
     def in_precision(self, precision: str | None) -> Program:
-        """Return the Program of this computation in another precision: made once, compiled by itself."""
+        """Return the Program of this computation in another precision, which is created once and compiled separately."""
         known: Program | None = self.derived.get(("precision", precision))
         if known is None and precision != self.precision:
             known = self.derived["precision", precision] = ReplicatedProgram(self, self._rounds, self.mesh, precision)
@@ -105,7 +105,7 @@ class ReplicatedProgram(Program):
         return values
 
     def _of_one(self, found: Round) -> Callable[..., Any]:
-        """Return the function that one device runs: the first replica's ops, on the values of whichever replica it has."""
+        """Return the function for one device: the first replica's ops, on the values of the device's replica."""
         count = len(found.varying)
         flag = guards.begin(self)
 
@@ -129,7 +129,7 @@ def _sum(stacked: Any) -> Any:
 
 
 def _is_whole(parts: Sequence[Any]) -> bool:
-    """Return whether these are the values of all replicas in one array, in their order."""
+    """Return whether the parts are the values of all replicas in one array, in order."""
     first = parts[0] if parts else None
     return (
         isinstance(first, Part)
@@ -144,7 +144,7 @@ def _is_whole(parts: Sequence[Any]) -> bool:
 def known_rounds(program: Program, rounds: Sequence[tuple[Segments, Mesh]], kept: Sequence[int]) -> Program:
     """Return a Program with those of its rounds in which all replicas do the same; the program itself if there are none.
 
-    Rounds are told by the places of nodes in the trace; `kept` are those of the Program's nodes.
+    Rounds are given by node numbers in the trace; `kept` are the numbers of the Program's nodes.
     """
     place = {index: new for new, index in enumerate(kept)}
     found, mesh = [], rounds[0][1]
@@ -156,7 +156,7 @@ def known_rounds(program: Program, rounds: Sequence[tuple[Segments, Mesh]], kept
 
 
 def _round(program: Program, segments: Segments) -> Round | None:
-    """Return a round, if its replicas record the same ops on values of the same shapes, and each its own; else None."""
+    """Return a round if its replicas record the same ops on values of the same shapes, each its own; else None."""
     first, inside = segments[0], set().union(*segments)
     if not first or any(len(nodes) != len(first) for nodes in segments):
         return None
@@ -198,7 +198,7 @@ def _is_same(program: Program, column: Sequence[int]) -> bool:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Return whether two ops, attributes or references are the same, with Programs in them that compute the same."""
+    """Return whether two ops, attributes or references are equal; Programs in them are compared by computation."""
     if one is other:
         return True
     if isinstance(one, Program):

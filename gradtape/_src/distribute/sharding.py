@@ -1,6 +1,6 @@
-"""The placement of values: devices by TensorFlow's names, tensors and variables laid out over several of them.
+"""Placement of values: devices by TensorFlow's names, tensors and variables with shardings over several devices.
 
-Nothing else is needed to compute on many devices: a program over arrays that lie on a mesh is partitioned by XLA.
+This is all that computation on many devices needs: XLA partitions a program over arrays on a mesh.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, graph_of
 from gradtape._src.core.tensors.variable import ResourceVariable, Variable
 
-WORTH_A_PROGRAM = 1 << 20  # bytes of an initial value that is worth a program of its own
-AXIS = "batch"  # of the mesh of a strategy: rows are split along it
+WORTH_A_PROGRAM = 1 << 20  # size of an initial value, in bytes, from which it is computed by its own program
+AXIS = "batch"  # the axis of a strategy's mesh along which rows are split
 _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
 
 
@@ -36,7 +36,8 @@ def _constrained(input, *, sharding):
     laid_out = jax.lax.with_sharding_constraint(input, sharding)
     if sharding.is_fully_replicated:
         return laid_out
-    # A scatter into what was split from copies in the same program: without the barrier XLA (JAX 0.10.2) computes wrong numbers.
+    # Without the barrier, XLA (JAX 0.10.2) computes wrong numbers for a scatter into a value that was replicated before in the
+    # same program.
     return jax.lax.optimization_barrier(laid_out)
 
 
@@ -46,12 +47,12 @@ def _(dy):
 
 
 def relayout(value: Any, sharding: Sharding) -> Tensor:
-    """Lay the same values out as `sharding` states: an op, through which gradients pass."""
+    """Change the sharding of a value by an op, through which gradients pass."""
     return _constrained(tensor(value), sharding=sharding)
 
 
 def place(value: Any, sharding: Sharding) -> Tensor:
-    """Lay a batch from outside out as `sharding` states: its parts go to their devices, and no op is recorded."""
+    """Change the sharding of an external batch by transferring its parts, without recording an op."""
     x = tensor(value)
     if x.node.value is None:
         return relayout(x, sharding)
@@ -61,7 +62,7 @@ def place(value: Any, sharding: Sharding) -> Tensor:
 
 
 def put(value: Any, sharding: Sharding) -> jax.Array:
-    """Lay an array out; over several processes each puts its parts of a value that all of them have."""
+    """Shard an array. Each of several processes transfers its parts of a value that all of them have."""
     if sharding.is_fully_addressable or (isinstance(value, jax.Array) and not value.is_fully_addressable):
         return xla.put(value, sharding)
     held = np.asarray(value)
@@ -70,7 +71,7 @@ def put(value: Any, sharding: Sharding) -> jax.Array:
 
 
 class DistributedVariable(ResourceVariable):
-    """A variable that lies on several devices, and stays laid out as it is: what is assigned is laid out so, too."""
+    """A variable on several devices, with a fixed sharding, which assigned values get, too."""
 
     _sharding: Sharding
 
@@ -79,7 +80,7 @@ class DistributedVariable(ResourceVariable):
 
 
 def lay_out(variable: Variable, sharding: Sharding) -> Variable:
-    """Lay out a variable that was just made; return the variable, which is a DistributedVariable from here on."""
+    """Shard a variable that was just created; return it, now a DistributedVariable."""
     if graph_of(variable._tensor.node) is None and variable.aval.dtype != object:
         node = variable._tensor.node
         node.value = put(engine.value(node), sharding)
@@ -90,9 +91,7 @@ def lay_out(variable: Variable, sharding: Sharding) -> Variable:
 
 
 def begun(value: Any, sharding: Sharding | None) -> Any:
-    """Return the initial value of a variable that is to lie as `sharding` states. A large pending value is computed in parts,
-    each on its device: it is never whole on one.
-    """
+    """Return the initial value of a variable with a sharding. A large pending value is computed in parts on the devices."""
     if sharding is None or sharding.is_fully_replicated or not sharding.is_fully_addressable or engine.tracing():
         return value
     x = tensor(value)
@@ -104,10 +103,10 @@ def _bytes(aval: Any) -> int:
 
 
 class VariableLayout:
-    """The layout of a strategy: variables have `copies` on each of its devices, batches `rows` split among them.
+    """The shardings of a strategy: variables are replicated by `copies`, batches are split by `rows`.
 
-    A variable of `split_from` bytes or more lies split among the devices itself, along the longest axis that they divide. On one
-    device, the one that JAX takes by itself, nothing needs to be laid out: both shardings are None.
+    A variable of `split_from` bytes or more is split, too, along its longest axis that divides evenly. On JAX's default device
+    alone both shardings are None, as nothing needs to be moved.
     """
 
     copies: Sharding | None
@@ -123,7 +122,7 @@ class VariableLayout:
             self.copies = self.rows = None if alone == local_devices()[0] else SingleDeviceSharding(alone)
 
     def of(self, aval: Any) -> Sharding | None:
-        """Return the sharding of a variable with this Aval; None where nothing needs to be laid out."""
+        """Return the sharding of a variable with this Aval; None if none is needed."""
         if isinstance(self.copies, NamedSharding) and _bytes(aval) >= self._split_from:
             count = len(self.devices)
             longest = max([(extent, -axis) for axis, extent in enumerate(aval.shape) if extent % count == 0], default=None)
@@ -132,7 +131,7 @@ class VariableLayout:
         return self.copies
 
     def variable(self, create: Callable[..., Variable], initial_value: Any = None, **options: Any) -> Variable:
-        """Return the variable that `create(initial_value=…, …)` makes, laid out."""
+        """Create a variable by `create(initial_value=…, …)`, and shard it."""
         if callable(initial_value):
             made = create(initial_value=lambda: self._begun(initial_value()), **options)
         else:
@@ -144,7 +143,7 @@ class VariableLayout:
         return begun(value, self.of(value.node.aval)) if isinstance(value, EagerTensor) else value
 
     def batch(self, value: Any) -> Any:
-        """Split the rows of a batch among the devices; copy it where they do not divide evenly."""
+        """Split the rows of a batch among the devices; replicate it if they do not divide evenly."""
         if self.rows is None or not isinstance(value, Tensor):
             return value
         divides = value.ndim and extents_of(value)[0] % len(self.devices) == 0
@@ -152,7 +151,7 @@ class VariableLayout:
 
 
 def found(names: Sequence[Any] | None) -> list[Any]:
-    """Return the devices of these names, or all of this process; missing ones are left out, as TensorFlow places softly."""
+    """Return the devices of these names, or all of this process. Missing ones are skipped, as in TensorFlow's soft placement."""
     if names is None:
         return local_devices()
     devices = [device for name in names for device in _named(name)]
@@ -169,6 +168,6 @@ def _named(name: Any) -> list[Any]:
         raise ValueError(f"Unknown attribute {name!r} is encountered while parsing the device spec: give 'GPU:0' or 'CPU:0'.")
     try:
         devices = jax.devices(match[1].lower())
-    except RuntimeError:  # JAX has none of this kind
+    except RuntimeError:  # JAX has no devices of this kind
         return []
     return devices if match[2] == "*" else [d for d in devices if d.id == int(match[2] or 0)]

@@ -1,4 +1,4 @@
-"""`Strategy` and its kinds: their replicas, which span the devices, and the variables and batches laid out on them."""
+"""`Strategy` and its subclasses: replicas, and the placement of variables and batches on devices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ logger = logging.getLogger("gradtape")
 
 
 class StrategyScope:
-    """The context of `Strategy.scope()`, in which its variables are made."""
+    """The context of `Strategy.scope()`, for creating its variables."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -62,7 +62,7 @@ class StrategyScope:
         for entered in self._strategy._contexts():
             opened.enter_context(entered)
         self._open.append(opened)
-        self._strategy._scopes.append(self)  # which stays open where only `__enter__` is called, as in notebooks
+        self._strategy._scopes.append(self)  # keeps the scope open after `__enter__` alone, as in notebooks
         return self._strategy
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -71,11 +71,11 @@ class StrategyScope:
 
 
 class Strategy:
-    """A way to spread a program over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
+    """A policy of distributing a program over devices. `MirroredStrategy` and `OneDeviceStrategy` are subclasses.
 
-    `run` calls a function once for each replica, with the replica's part of a batch. The rows lie split over all devices, and XLA
-    divides the work. A MirroredStrategy has a replica for each device, as in TensorFlow;
-    other strategies have one, which sees whole batches.
+    `run` calls a function once for each replica, with the replica's part of a batch. The rows are split over all devices, and
+    XLA divides the work. As in TensorFlow, a MirroredStrategy has a replica for each device. Other strategies have one
+    replica, which sees whole batches.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():
@@ -89,12 +89,12 @@ class Strategy:
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
-        self._scopes: list[StrategyScope] = []  # those that are open
+        self._scopes: list[StrategyScope] = []  # the open ones
         self._functions: weakref.WeakKeyDictionary[Function, Function] = weakref.WeakKeyDictionary()
 
     @property
     def extended(self) -> StrategyExtended:
-        """More of it, a StrategyExtended."""
+        """The StrategyExtended, with more methods."""
         return self._extended
 
     @property
@@ -104,14 +104,14 @@ class Strategy:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """The number of replicas; in one that sees whole batches, as in a step of Keras's `fit`, 1."""
+        """The number of replicas; 1 in a replica that sees whole batches, as in a step of Keras's `fit`."""
         entry = context.current()
         within = entry.strategy is self and entry.replica is not None
         return entry.replica.num_replicas_in_sync if within else self._extended._count  # type: ignore[union-attr]
 
     @public
     def scope(self) -> AbstractContextManager[Strategy]:
-        """Open a context in which variables are made that have a copy on each device."""
+        """Open a context in which created variables are placed on all devices."""
         return StrategyScope(self)
 
     def _contexts(self) -> list[AbstractContextManager[Any]]:
@@ -129,19 +129,20 @@ class Strategy:
 
     @public
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
-        """Run `fn(*args, **kwargs)` in each replica, with its own values of what is PerReplica among the arguments.
+        """Run `fn(*args, **kwargs)` in each replica, with its own values of PerReplica arguments.
 
-        Return what it returns: PerReplica, but for an object that is the same in all replicas, and with one replica as it is.
-        The replicas run in turns, each up to its next `merge_call`. There is one in `all_reduce`, in assignments with an
-        aggregation and in the steps of Keras's optimizers. RuntimeError if `run` is called in a replica, or
-        if some replicas come to a `merge_call` and others do not.
+        Results are PerReplica, except an object that is the same in all replicas; with one replica they are returned
+        unchanged. The replicas run in turn, each up to its next `merge_call`. `all_reduce`, assignments with an aggregation
+        and steps of Keras's optimizers are such calls. RuntimeError if `run` is called in a replica, or if only some replicas
+        reach a `merge_call`.
         """
         if not isinstance(args, (list, tuple)):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
         if self._extended._count > 1 and isinstance(fn, Function):
             return self._in_function(fn)(tuple(args), kwargs or {})
         if engine.local.trace.scope is not None:
-            from gradtape._src.control.autograph import converted  # loads what transforms source, in functions and graphs only
+            # This import loads the source transformation, which only functions and graphs need.
+            from gradtape._src.control.autograph import converted
 
             fn = converted(fn)
         return self._run(fn, tuple(args), kwargs or {})
@@ -150,17 +151,18 @@ class Strategy:
         if self._extended._count == 1:
             return self._run_whole(fn, unwrapped(args), unwrapped(kwargs))
         with self.scope():
-            from gradtape._src.distribute.replicas import in_each  # loads greenlet, where there are several only
+            # This import loads greenlet, which only several replicas need.
+            from gradtape._src.distribute.replicas import in_each
 
             return joined(in_each(self, lambda number: fn(*unwrapped(args, number), **unwrapped(kwargs, number))))
 
     def _run_whole(self, fn: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        """Run a function in one replica that sees whole batches, however many there are."""
+        """Run a function in one replica that sees whole batches."""
         with self.scope(), context.entered(EnteredStrategy(self, ReplicaContext(self, 0))):
             return fn(*args, **(kwargs or {}))
 
     def _in_function(self, fn: Function) -> Callable[..., Any]:
-        """Return a function under trace in which all replicas run a function: so it may hold a `merge_call`."""
+        """Return a function under trace in which all replicas run `fn`, so that it may contain a `merge_call`."""
         found = self._functions.get(fn)
         if found is None:
             of: Any = weakref.ref(fn)
@@ -175,10 +177,9 @@ class Strategy:
 
     @public
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
-        """Reduce the results of `run` to their sum or mean over replicas and, if `axis` is given, over that axis of the
-        tensors.
+        """Reduce the results of `run` to their sum or mean over replicas, and over `axis` of the tensors if it is given.
 
-        ValueError for the sum of a value that is no result of several replicas, where there are several.
+        With several replicas, ValueError for the sum of a value that is not PerReplica.
 
         >>> strategy = tf.distribute.MirroredStrategy()
         >>> strategy.reduce("MEAN", tf.constant([1.0, 2.0, 6.0]), axis=0).numpy()
@@ -199,7 +200,7 @@ class Strategy:
 
     @public
     def gather(self, value: Any, axis: int) -> Any:
-        """Return the results of `run` in all replicas, one after the other along `axis`, in which they may have other extents."""
+        """Concatenate the results of `run` in all replicas along `axis`, in which their extents may differ."""
         entry = context.current()
         if entry.strategy is self and entry.replica is not None:
             raise RuntimeError(
@@ -211,7 +212,7 @@ class Strategy:
 
     @public
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Return the value of each replica, a tuple; of a nest one nest for each, and any other value alone."""
+        """Return a tuple of the replicas' values; a nest gives one nest for each replica, any other value a tuple of one."""
         if isinstance(value, DistributedValues) or self._extended._count == 1 or not nest.is_nested(value):
             return value.values if isinstance(value, DistributedValues) else (value,)
         return tuple([unwrapped(value, number) for number in range(self._extended._count)])
@@ -223,10 +224,10 @@ class Strategy:
 
     @public
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Return a dataset of batches as one whose batches are divided along their first axis among the replicas.
+        """Divide the batches of a dataset along their first axis among the replicas.
 
-        A batch of which not all replicas get the same number of rows is divided as in TensorFlow: the first ones get more. The
-        rows of a replica lie split over the devices; those that cannot be divided evenly are copied to all.
+        As in TensorFlow, the first replicas get more rows if they do not divide evenly. The rows of a replica are split over
+        its devices; rows that do not divide evenly are replicated.
         """
         if not hasattr(dataset, "element_spec"):
             raise AttributeError(
@@ -236,7 +237,7 @@ class Strategy:
 
     @public
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
-        """Return the dataset that `dataset_fn(input_context)` makes, of which each replica gets a batch in turn.
+        """Share the dataset `dataset_fn(input_context)` among replicas: each gets one of its batches in turn.
 
         >>> strategy = tf.distribute.MirroredStrategy()
         >>> def made(context):
@@ -249,14 +250,14 @@ class Strategy:
 
     @public
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """Return `value_fn(value_context)` for each replica, as PerReplica that `run` takes; in a nest, each leaf of it."""
+        """Return `value_fn(value_context)` for each replica, as PerReplica for `run`, leaf by leaf in a nest."""
         count = self._extended._count
         first, *others = [value_fn(ValueContext(number, count)) for number in range(count)]
         return nest.map_structure(lambda *values: PerReplica(values), first, *others)
 
 
 class StrategyExtended:
-    """The part of a strategy that libraries use: where it computes, and updates of variables.
+    """The interface of a strategy for libraries: devices, and updates of variables.
 
     >>> tf.distribute.OneDeviceStrategy("CPU:0").extended.worker_devices
     ('/job:localhost/replica:0/task:0/device:CPU:0',)
@@ -295,7 +296,7 @@ class StrategyExtended:
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """The names of the devices that compute."""
+        """The names of the computing devices."""
         kinds = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
         return tuple(
             [f"/job:localhost/replica:0/task:0/device:{kinds.get(d.platform, d.platform)}:{d.id}" for d in self._layout.devices]
@@ -303,22 +304,22 @@ class StrategyExtended:
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """The names of the devices that hold variables: the same."""
+        """The names of the devices of variables, which are the computing ones."""
         return self.worker_devices
 
     @property
     def experimental_require_static_shapes(self) -> bool:
-        """Whether shapes must be known when a function is traced: False, as one is traced for each."""
+        """Whether shapes must be known when a function is traced: False, as a function is traced for each shape."""
         return False
 
     @public
     def variable_created_in_scope(self, v: Variable) -> bool:
-        """Return whether a variable was made in the scope; where nothing tells, it may have been."""
+        """Return whether a variable was created in the scope; True if this is unknown."""
         return not isinstance(v, ReplicatedVariable) or v._strategy is self._strategy
 
     @property
     def should_checkpoint(self) -> bool:
-        """Whether this process writes checkpoints: True, as those that are written together are handed to one."""
+        """Whether this process writes checkpoints: True. Of several processes that write one, a single one does it."""
         return True
 
     @property
@@ -327,7 +328,7 @@ class StrategyExtended:
         return True
 
     def _in_multi_worker_mode(self) -> bool:
-        """Return whether several processes compute, which libraries ask."""
+        """Return whether several processes compute, for libraries that ask."""
         return False
 
     @public
@@ -337,7 +338,7 @@ class StrategyExtended:
 
     @public
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
-        """Return a value, which is the same in all replicas."""
+        """Return a value, which all replicas share."""
         return as_tensor(tensor)
 
     @public
@@ -347,13 +348,13 @@ class StrategyExtended:
 
     @public
     def non_slot_devices(self, var_list: Sequence[Variable]) -> tuple[str, ...]:
-        """Return the names of the devices for variables that belong to no other: all of them."""
+        """Return the names of the devices for variables that belong to no other variable: all of them."""
         return self.worker_devices
 
     @public
     @contextmanager
     def colocate_vars_with(self, colocate_with_variable: Variable) -> Iterator[None]:
-        """Open a context for variables that are to lie where another lies: they lie on all devices as it is."""
+        """Open a context for colocated variables. It has no effect, as variables are on all devices anyway."""
         yield
 
     @public
@@ -376,7 +377,7 @@ class StrategyExtended:
         if not others or not isinstance(var, ReplicatedVariable):
             result = fn(var, *unwrapped(args), **unwrapped(kwargs))
             return result if group else (result,) * self._count
-        var.copied()  # each replica gives it another value
+        var.copied()  # each replica assigns another value
         results = [
             fn(held, *unwrapped(args, number), **unwrapped(kwargs, number)) for number, held in enumerate((var, *var._copies))
         ]
@@ -384,7 +385,7 @@ class StrategyExtended:
 
     @public
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
-        """Return the sum or mean of a value over replicas, where `destinations` lie: the same in all replicas."""
+        """Return the sum or mean of a value over replicas, the same in all replicas."""
         total = self._joined(as_reduce_op(reduce_op), value)
         return total if self._count == 1 else Mirrored.of(total, self._count)
 
@@ -401,7 +402,7 @@ class _Devices(StrategyExtended):
 
 
 class _Replicas(_Devices):
-    """A replica for each device."""
+    """A strategy with a replica for each device."""
 
     def __init__(self, strategy: Strategy, devices: Sequence[Any]) -> None:
         super().__init__(strategy, devices)
@@ -421,10 +422,10 @@ class _Replicas(_Devices):
 
 
 class MirroredStrategy(Strategy):
-    """Data parallelism: variables made in its `scope()` have a copy on each device, batches lie split over them.
+    """Data parallelism: variables created in its `scope()` are replicated on the devices, batches are split over them.
 
-    `devices` are names (`"GPU:0"`), by default all that JAX has. `cross_device_ops` is taken, and XLA chooses. There are as many
-    replicas as devices: see `Strategy`. Keras's `fit` has one, that sees whole batches.
+    `devices` are names (`"GPU:0"`), by default all of JAX's. `cross_device_ops` has no effect, as XLA chooses. There are as
+    many replicas as devices: see `Strategy`. Keras's `fit` uses one replica, which sees whole batches.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():
@@ -465,12 +466,12 @@ class _Workers(_Devices):
 
 
 class MultiWorkerMirroredStrategy(Strategy):
-    """Data parallelism over the devices of several processes, which TF_CONFIG names: the chief, if there is one, and workers.
+    """Data parallelism over the devices of the processes in TF_CONFIG: the chief, if there is one, and the workers.
 
-    Each process runs the same program on the same data, and holds its part of the rows of each batch: a dataset is shared by
-    rows, and no process has more batches than another. Variables begin with the values of process 0. Without TF_CONFIG, or with
-    one process in it, it is a MirroredStrategy. UnavailableError, here or in a later step, says which process did not come,
-    has ended, has raised, or gives no sign of life.
+    Each process runs the same program on the same data, and holds its part of the rows of each batch. So all processes have
+    the same number of batches. Variables start with the values of process 0. Without TF_CONFIG, or with one process, it is a
+    MirroredStrategy. UnavailableError, here or in a later step, names the process that is missing, has ended, has raised, or
+    is silent.
 
     >>> strategy = tf.distribute.MultiWorkerMirroredStrategy()
     >>> strategy.num_replicas_in_sync
@@ -489,7 +490,7 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """1: the replica sees the whole batch of all processes. TensorFlow counts their devices; the log says so once."""
+        """1, as the replica sees the whole batch of all processes. TensorFlow counts their devices; the log notes this once."""
         if self._devices > 1 and not self._counted:
             self._counted = True
             logger.warning(
@@ -503,19 +504,18 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     @property
     def cluster_resolver(self) -> ClusterResolver:
-        """The resolver of the cluster, which also says which of its tasks this process is."""
+        """The resolver of the cluster, and of the task of this process."""
         return self._resolver
 
 
 class FullyShardedStrategy(Strategy):
-    """Data parallelism for a model that does not fit on one device: its variables lie split over all devices, as do batches.
+    """Data parallelism for a model that does not fit on one device: variables and batches are split over all devices.
 
-    A variable of `min_bytes` or more that is made in `scope()` has a part on each device, and so have its optimizer's slots. It
-    is split along its longest axis that divides evenly. Smaller ones, and those without such an axis, have copies; with None all
-    have. XLA brings the parts together where a step needs them, and keeps the part of each gradient that its device updates
-    (Rajbhandari et al. 2020, "ZeRO", section 5, stage 3). There is one replica, which sees whole batches: see `Strategy`.
-    `devices` are names (`"GPU:0"`), by default all that JAX has; with TF_CONFIG those of all its processes, as in
-    MultiWorkerMirroredStrategy.
+    A variable of `min_bytes` or more created in `scope()`, and its optimizer's slots, are split along their longest axis that
+    divides evenly. Smaller variables, and those without such an axis, are replicated; None replicates all. XLA gathers the
+    parts where a step needs them, and keeps on each device the part of a gradient that it updates (Rajbhandari et al. 2020,
+    "ZeRO", section 5, stage 3). There is one replica, which sees whole batches: see `Strategy`. `devices` are names
+    (`"GPU:0"`), by default all of JAX's; with TF_CONFIG those of all processes, as in MultiWorkerMirroredStrategy.
 
     >>> strategy = tf.distribute.FullyShardedStrategy(min_bytes=1024)
     >>> with strategy.scope():
@@ -534,7 +534,7 @@ class FullyShardedStrategy(Strategy):
 
 
 class OneDeviceStrategy(Strategy):
-    """Everything on one device, that of this name: variables of its `scope()`, and batches of its datasets.
+    """A strategy that places variables of its `scope()`, and batches of its datasets, on one device, given by name.
 
     >>> strategy = tf.distribute.OneDeviceStrategy("CPU:0")
     >>> strategy.run(lambda x: x * 2, args=(tf.constant(2.0),)).numpy()
@@ -572,7 +572,7 @@ _around_all = ExitStack()
 
 @public
 def experimental_set_strategy(strategy: Strategy | None) -> None:
-    """Have `strategy` be the one around all code of this thread from now on; None: none.
+    """Make `strategy` the current one for all further code of this thread; None restores the default.
 
     >>> tf.distribute.experimental_set_strategy(tf.distribute.MirroredStrategy())
     >>> tf.distribute.has_strategy()

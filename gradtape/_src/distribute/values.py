@@ -17,7 +17,7 @@ from gradtape._src.core.values.creators import VariableAggregation
 
 
 class ReduceOp(enum.Enum):
-    """The reduction of replicas' values: `SUM` or `MEAN`. Functions take its name, too, in any case of letters.
+    """The reduction of replicas' values: `SUM` or `MEAN`. Functions also accept its name, in any case.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> strategy.reduce(tf.distribute.ReduceOp.MEAN, tf.constant([1.0, 2.0, 6.0]), axis=0).numpy()
@@ -40,17 +40,17 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(given: Any) -> ReduceOp:
-    """Convert a user's argument to a ReduceOp; ValueError if it is none."""
+    """Convert a user's argument to a ReduceOp; ValueError for another value."""
     return given if isinstance(given, ReduceOp) else ReduceOp(str(given).upper())
 
 
 def as_tensor(value: Any) -> Any:
-    """Convert a value to a tensor; IndexedSlices and SparseTensors stay."""
+    """Convert a value to a tensor; IndexedSlices and SparseTensors are unchanged."""
     return value if hasattr(value, "dense_shape") else tensor(value)
 
 
 class DistributedValues:
-    """Base of what holds a value for each replica: `values` is a tuple of them.
+    """Base of containers with a value for each replica; `values` is their tuple.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> made = strategy.experimental_distribute_values_from_function(lambda context: tf.constant(2.0))
@@ -69,7 +69,7 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues):
-    """The values of replicas that need not be the same: results of `run`, elements of distributed datasets.
+    """Values that may differ between replicas: results of `run`, elements of distributed datasets.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> values = strategy.experimental_distribute_values_from_function(lambda context: 1.0)
@@ -88,7 +88,7 @@ class PerReplica(DistributedValues):
 
     @public
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
-        """Raise ValueError: an op takes the value of one replica."""
+        """Raise ValueError, as an op needs the value of one replica."""
         raise ValueError(
             "It looks like you are using a PerReplica object while not inside a replica context, which is not supported. Try "
             "running your op or function inside a replica context by using `strategy.run`. Its values are "
@@ -97,11 +97,11 @@ class PerReplica(DistributedValues):
 
 
 class Mirrored(PerReplica):
-    """A value that is the same in all replicas. Across replicas it is taken for the tensor that it holds."""
+    """A value that is the same in all replicas, and acts as its tensor across replicas."""
 
     @classmethod
     def of(cls, value: Any, count: int) -> Mirrored:
-        """Return a tensor, which is the same in `count` replicas."""
+        """Create a Mirrored value from a tensor, for `count` replicas."""
         return cls([EagerTensor(value.node) if isinstance(value, EagerTensor) else value for _ in range(count)])
 
     def __repr__(self) -> str:
@@ -138,30 +138,30 @@ def _made_of(kind: Any, values: Iterable[Any]) -> Any:
     return kind(values)
 
 
-# Arguments and results of functions are made of their values.
+# As arguments and results of functions they are flattened to their values.
 for _kind in (PerReplica, Mirrored):
     optree.register_pytree_node(_kind, _values_of, _made_of, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
 def listed(kind: str, texts: Iterable[str]) -> str:
-    """Return the text of what holds a value for each replica, a line each."""
+    """Format a container of replicas' values, a line each."""
     return "\n".join([f"{kind}:{{", ",\n".join(f"  {number}: {text}" for number, text in enumerate(texts)), "}"])
 
 
 def of_each(value: Any, count: int) -> tuple[Any, ...]:
-    """Return the values of `count` replicas: those of a DistributedValues, or one that is the same in all."""
+    """Return the values of `count` replicas: those of a DistributedValues, or one value repeated."""
     return value.values if isinstance(value, DistributedValues) else (value,) * count
 
 
 def unwrapped(structure: Any, number: int = 0) -> Any:
-    """Return a nest with the values of one replica in place of those of all."""
+    """Replace the DistributedValues in a nest by the values of one replica."""
     if not any(isinstance(item, DistributedValues) for item in nest.flatten(structure)):
         return structure
     return nest.map_structure(lambda item: item.values[number] if isinstance(item, DistributedValues) else item, structure)
 
 
 def joined(results: Sequence[Any]) -> Any:
-    """Return the results of all replicas as one nest: PerReplica, and as it is what is the same object in all."""
+    """Combine the results of all replicas to one nest: PerReplica leaves, or the object itself if it is the same in all."""
     first, *others = results
     if not others:
         return first
@@ -179,7 +179,7 @@ def _one(values: tuple[Any, ...]) -> Any:
 
 
 class InputContext:
-    """The argument of a function that makes a dataset: for which of how many input pipelines, and the number of replicas.
+    """The argument of a `dataset_fn`: the number of its input pipeline, and the numbers of pipelines and of replicas.
 
     >>> tf.distribute.InputContext(num_replicas_in_sync=2).get_per_replica_batch_size(8)
     4
@@ -197,7 +197,7 @@ class InputContext:
 
     @property
     def input_pipeline_id(self) -> int:
-        """The number of the pipeline that the function is called for."""
+        """The number of the input pipeline."""
         return self._input_pipeline_id
 
     @property
@@ -220,7 +220,7 @@ class InputContext:
 
 
 class ValueContext:
-    """The argument of a function that makes values: `replica_id_in_sync_group` and `num_replicas_in_sync`.
+    """The argument of a `value_fn`: `replica_id_in_sync_group` and `num_replicas_in_sync`.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> made = strategy.experimental_distribute_values_from_function(lambda context: context.num_replicas_in_sync)
@@ -238,7 +238,7 @@ class ValueContext:
 
 
 class InputReplicationMode(enum.Enum):
-    """The ways to call an input function: once for each worker, or for each replica. It is called once in any case.
+    """The ways to call an input function: per worker or per replica. They have no effect: it is called once.
 
     >>> tf.distribute.InputOptions().experimental_replication_mode is tf.distribute.InputReplicationMode.PER_WORKER
     True
@@ -249,7 +249,7 @@ class InputReplicationMode(enum.Enum):
 
 
 class InputOptions(NamedTuple):
-    """Options of distributed datasets, taken as TensorFlow takes them: batches go to the devices in any case.
+    """Options of distributed datasets. They have no effect: batches are always moved to the devices.
 
     >>> options = tf.distribute.InputOptions(experimental_fetch_to_device=False)
     >>> strategy = tf.distribute.MirroredStrategy()
@@ -264,7 +264,7 @@ class InputOptions(NamedTuple):
 
 
 class RunOptions(NamedTuple):
-    """Options of `Strategy.run`, taken as TensorFlow takes them; XLA has no use for them here.
+    """Options of `Strategy.run`. They have no effect.
 
     >>> options = tf.distribute.RunOptions(experimental_enable_dynamic_batch_size=False)
     >>> tf.distribute.MirroredStrategy().run(tf.square, args=(tf.constant(3.0),), options=options).numpy()
@@ -277,7 +277,7 @@ class RunOptions(NamedTuple):
 
 
 class CommunicationImplementation(enum.Enum):
-    """The ways in which processes add up their gradients. XLA chooses, NCCL on GPUs.
+    """The implementations of collectives. They have no effect, as XLA chooses: NCCL on GPUs.
 
     >>> [way.name for way in tf.distribute.experimental.CommunicationImplementation]
     ['AUTO', 'RING', 'NCCL']
@@ -291,9 +291,9 @@ class CommunicationImplementation(enum.Enum):
 class CommunicationOptions(
     NamedTuple("CommunicationOptions", [("bytes_per_pack", int), ("timeout_seconds", float | None), ("implementation", Any)])
 ):
-    """Options of sums over processes, checked as in TensorFlow; XLA has no use for them.
+    """Options of collectives, checked as in TensorFlow, but without effect.
 
-    `implementation` is a CommunicationImplementation or its name. ValueError for another, and for less than 0 bytes.
+    `implementation` is a CommunicationImplementation or its name. ValueError for another, and for a negative number of bytes.
 
     >>> tf.distribute.experimental.CommunicationOptions(implementation="NCCL").implementation.name
     'NCCL'
@@ -319,7 +319,7 @@ class CommunicationOptions(
 
 
 class CollectiveHints:
-    """The older name of CommunicationOptions, which it makes.
+    """The older name of CommunicationOptions; the constructor returns one.
 
     >>> tf.distribute.experimental.CollectiveHints(bytes_per_pack=1024).bytes_per_pack
     1024
@@ -331,7 +331,7 @@ class CollectiveHints:
 
 
 class CrossDeviceOps:
-    """Base of the ways in which devices add up their gradients. A strategy takes one and leaves the choice to XLA.
+    """Base of the reductions across devices. A strategy accepts one, but XLA chooses.
 
     >>> isinstance(tf.distribute.NcclAllReduce(), tf.distribute.CrossDeviceOps)
     True
@@ -342,7 +342,7 @@ class CrossDeviceOps:
 
 
 class ReductionToOneDevice(CrossDeviceOps):
-    """All values to one device, and the sum back. A strategy takes it and leaves the choice to XLA.
+    """A reduction on one device, whose result is copied back. A strategy accepts it, but XLA chooses.
 
     >>> strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.ReductionToOneDevice())
     >>> strategy.run(tf.square, args=(tf.constant(3.0),)).numpy()
@@ -354,7 +354,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 
 
 class NcclAllReduce(CrossDeviceOps):
-    """NCCL's sums. A strategy takes it and leaves the choice to XLA, which uses NCCL on several GPUs.
+    """NCCL's all-reduce. A strategy accepts it, but XLA chooses, and uses NCCL on several GPUs.
 
     >>> strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.NcclAllReduce(num_packs=2))
     >>> strategy.num_replicas_in_sync
@@ -369,7 +369,7 @@ class NcclAllReduce(CrossDeviceOps):
 
 
 class HierarchicalCopyAllReduce(NcclAllReduce):
-    """Sums of sums. A strategy takes it and leaves the choice to XLA.
+    """A hierarchical all-reduce. A strategy accepts it, but XLA chooses.
 
     >>> strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.HierarchicalCopyAllReduce())
     >>> strategy.num_replicas_in_sync

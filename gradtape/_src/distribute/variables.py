@@ -1,4 +1,4 @@
-"""Variables of a strategy with several replicas: what an assignment in a replica does, and what is read there."""
+"""Variables of a strategy with several replicas, with the rules of reading and assigning them in a replica."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FIRST = VariableAggregation.ONLY_FIRST_REPLICA
 
 
 class Component(UnreadVariable):
-    """A variable of a strategy as one replica has it: in `v.values`, with its name there, and as what an assignment returns."""
+    """A strategy's variable as one replica sees it: in `v.values`, under its name there, and as the result of an assignment."""
 
     __slots__ = ("_called",)
     _called: str | None
 
     @property
     def name(self) -> str:
-        """The name, in which stands the number of the replica behind the first one."""
+        """The name, with the number of the replica for all but the first."""
         return self._called or super().name
 
     def read(self) -> Node:
@@ -47,13 +47,13 @@ class Component(UnreadVariable):
 
 
 class Copy(DistributedVariable):
-    """The variable of one of the replicas behind the first one."""
+    """The variable of a replica other than the first."""
 
     is_copy = True
 
 
 def component(variable: Variable, called: str | None = None) -> Component:
-    """Return a variable, one of the replicas', by the name that it is `called`."""
+    """Return a replica's variable as an object with the name `called`."""
     made: Any = object.__new__(Component)
     set_of(made, variable)
     Component.__dict__["_called"].__set__(made, called)
@@ -61,14 +61,15 @@ def component(variable: Variable, called: str | None = None) -> Component:
 
 
 def numbered(name: str, number: int) -> str:
-    """Return the name of a variable in a replica behind the first one."""
+    """Return the name of a variable in a replica other than the first."""
     return f"{name.removesuffix(':0')}/replica_{number}:0"
 
 
 class ReplicatedVariable(DistributedVariable, DistributedValues):
-    """A variable that is made in the scope of a strategy with several replicas.
+    """A variable that was created in the scope of a strategy with several replicas.
 
-    It holds the value of the first replica, or of all of them. The others have `_copies` of their own once theirs may be another.
+    It holds the value of the first replica, or of all of them. The others get their own `_copies` once their values may
+    differ.
     """
 
     _strategy: Any
@@ -83,29 +84,29 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
         ]
 
     def _number(self) -> int | None:
-        """Return the number of the replica that the thread runs; None across replicas."""
+        """Return the number of the replica that runs in this thread; None across replicas."""
         number = ambient.local.replica
         return None if number in (None, ambient.ALONE) or context.current().strategy is not self._strategy else number
 
     def _mine(self) -> Variable | None:
-        """Return the copy of the replica that the thread runs; None where the value is here."""
+        """Return the copy of the replica that runs in this thread; None if this object holds its value."""
         if not self._copies:
             return None
         number = self._number()
         return self._copies[number - 1] if number else None
 
     def _others(self) -> tuple[Variable, ...]:
-        """Return the copies of the replicas behind the first one, where they count."""
+        """Return the copies of the other replicas; none while a single replica runs."""
         return () if ambient.local.replica == ambient.ALONE else self._copies
 
     @property
     def variable(self) -> Variable:
-        """The variable that holds the value in this replica: what a tape differentiates with respect to."""
+        """The variable with the value of this replica, for tapes."""
         mine = self._mine()
         return self if mine is None else mine
 
     def read(self) -> Node:
-        """Read the variable, as this replica has it."""
+        """Read the variable in this replica."""
         mine = self._mine()
         return super().read() if mine is None else mine.read()
 
@@ -115,7 +116,7 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
         return super().held() if mine is None else mine.held()
 
     def copied(self) -> None:
-        """Give each replica behind the first one a copy of its own. Functions with the variable are traced again."""
+        """Create a copy for each replica but the first. Functions with the variable are traced again."""
         if self._copies:
             return
         with tracing.outside(), tracing.creation_in_function(None):
@@ -144,7 +145,7 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
     def _update(self, op: Op, delta: Any, how: str) -> Any:
         if self._number() is not None or not self._others():
             return super()._update(op, delta, how)
-        for copy in self._others():  # across replicas each goes on from its own value
+        for copy in self._others():  # across replicas each copy is updated from its own value
             copy._update(op, delta, how)
         with engine.shared:
             return super()._hold(engine.record(op, (super().held(), self._checked(delta, how))))
@@ -165,14 +166,14 @@ class ReplicatedVariable(DistributedVariable, DistributedValues):
 
 
 class MirroredVariable(ReplicatedVariable):
-    """A variable that is the same in all replicas.
+    """A variable with the same value in all replicas.
 
-    Across replicas an assignment is one in all of them. In a replica the values that all of them assign are joined by the
-    variable's `aggregation`: their sum, their mean or the first one. Without one each replica assigns to a copy of its own.
+    An assignment across replicas applies to all of them. Values assigned in the replicas are aggregated by the variable's
+    `aggregation`: their sum, their mean or the first one. Without an aggregation each replica assigns to its own copy.
     """
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Give the variable a new value."""
+        """Assign a new value to the variable."""
         return self._joined(super().assign, value, use_locking, name, read_value)
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -211,12 +212,10 @@ class MirroredVariable(ReplicatedVariable):
 
 
 class SyncOnReadVariable(ReplicatedVariable):
-    """A variable of which each replica has a value of its own. Read across replicas it is their sum, their mean or the first one,
-    by its `aggregation`.
-    """
+    """A variable with a separate value in each replica. A read across replicas aggregates these by its `aggregation`."""
 
     def read(self) -> Node:
-        """Read the variable: in a replica its own value, across replicas what all of them make."""
+        """Read the variable: in a replica its own value, across replicas the aggregate."""
         if self._number() is not None:
             return super().read()
         return self._whole([super(ReplicatedVariable, self).read(), *[copy.read() for copy in self._others()]])
@@ -234,7 +233,7 @@ class SyncOnReadVariable(ReplicatedVariable):
         return node
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Give the variable a new value: in a replica its own, across replicas one that all of them make together."""
+        """Assign a new value: in a replica its own, across replicas one that is distributed so that they aggregate to it."""
         if self._number() is None and type(value) is PerReplica:
             return self._assign_each("assign", value)
         if self._number() is None and self._others() and self.aggregation is SUM:
@@ -257,7 +256,7 @@ class SyncOnReadVariable(ReplicatedVariable):
         return super().assign_sub(delta, use_locking, name, read_value)
 
     def _sums(self, what: str) -> bool:
-        """Return whether the one replica that sees whole batches changes a sum; ValueError across replicas."""
+        """Return whether a single replica that sees whole batches changes a sum; ValueError across replicas."""
         if self._number() is not None or not self._others() or self.aggregation is not SUM:
             return False
         if self._in_whole():
@@ -271,14 +270,14 @@ class SyncOnReadVariable(ReplicatedVariable):
         return context.get_replica_context() is not None and context.current().strategy is self._strategy
 
     def _in_first(self, value: Any) -> Any:
-        """Let the first replica have the whole sum, which needs no division."""
+        """Assign the whole sum to the first replica, which needs no division."""
         for copy in self._others():
             copy.assign(zeros_like(value))
         return DistributedVariable._hold(self, tensor(value).node)
 
 
 def replicated(variable: Variable, strategy: Any) -> Variable:
-    """Return a variable that was just made and laid out, as one of a strategy with several replicas."""
+    """Convert a variable that was just created and sharded to one of a strategy with several replicas."""
     if type(variable) is not DistributedVariable:
         return variable
     made: Any = variable

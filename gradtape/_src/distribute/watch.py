@@ -1,6 +1,6 @@
-"""The watch of a group of processes: they meet over TCP, tell each other that they live, and learn who does not.
+"""Monitoring of a group of processes by heartbeats over TCP, so that all learn when one is lost.
 
-Process 0 listens; each other process holds one connection to it. A message is a line of JSON, and an empty line says "alive".
+Process 0 listens; each other process has one connection to it. A message is a line of JSON, an empty line a heartbeat.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
 
-BEAT = 1.0  # seconds between two signs of life
-SILENCE = 10.0  # seconds without one, after which a process counts as lost
-PATIENCE = 5.0  # seconds to wait for a process that has left, before it is an error
+BEAT = 1.0  # seconds between two heartbeats
+SILENCE = 10.0  # seconds without a heartbeat after which a process counts as lost
+PATIENCE = 5.0  # seconds to wait for a process that has left, before this is an error
 LEFT = "has left, and this one waits for it: all processes make the same steps"
 COLLECTIVE = re.compile(r"\b(Gloo|NCCL|collective)\b", re.IGNORECASE)  # in XLA's messages
 
@@ -33,23 +33,23 @@ class Peer:
         connection.settimeout(SILENCE)
 
     def send(self, **message: Any) -> None:
-        """Send a message; without one, a sign of life. A peer that is gone is found by `receive`."""
+        """Send a message, or a heartbeat without arguments. A lost peer is detected by `receive`."""
         line = json.dumps(message).encode() if message else b""
         with self._lock, contextlib.suppress(OSError):
             self._connection.sendall(line + b"\n")
 
     def end(self) -> None:
-        """End the connection: who waits for a message gets its end."""
+        """Shut the connection down, so that a waiting reader gets its end."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the connection back to the system; nobody may wait for a message."""
+        """Close the connection; no reader may be waiting."""
         self._lines.close()
         self._connection.close()
 
     def receive(self) -> dict[str, Any] | None:
-        """Wait for the next message; None at the end of the connection. TimeoutError after SILENCE without any line."""
+        """Wait for the next message; None at the end of the connection. TimeoutError after SILENCE seconds without any line."""
         while True:
             line = self._lines.readline(1 << 16)
             if not line:
@@ -60,18 +60,18 @@ class Peer:
 
 
 class Watch:
-    """The state of the others, as process `number` of `count` knows it. `lost` is the first that is gone, and why."""
+    """The state of the other processes, as process `number` of `count` knows it. `lost` is the first lost one, and the reason."""
 
     def __init__(self, number: int, count: int, peers: list[Peer]) -> None:
         self.number, self.count = number, count
         self.lost: tuple[int, str] | None = None
         self.left: set[int] = set()
-        self.collectives: list[threading.Thread] = []  # which wait for others
+        self.collectives: list[threading.Thread] = []  # threads that wait for other processes
         self._peers, self._changed = peers, threading.Condition()
         self._step, self._agreed, self._differ = 0, 0, ""
-        self._steps: dict[int, dict[int, str]] = {}  # what each process is about to do, by step; in process 0
-        self._written: list[dict[str, Any]] = []  # what process 0 has told of files that it wrote; in the others
-        self._first = 0  # the step that process 0 is known to have come to
+        self._steps: dict[int, dict[int, str]] = {}  # in process 0: the next action of each process, by step
+        self._written: list[dict[str, Any]] = []  # in the others: the files that process 0 has reported as written
+        self._first = 0  # the step that process 0 has reached
         threading.Thread(target=self._beat, name="gradtape watch", daemon=True).start()
         for peer in peers:
             threading.Thread(target=self._read, args=(peer,), name="gradtape watch", daemon=True).start()
@@ -84,7 +84,7 @@ class Watch:
 
     def _read(self, peer: Peer) -> None:
         try:
-            with contextlib.suppress(ConnectionResetError):  # it has ended before it read all that it was sent
+            with contextlib.suppress(ConnectionResetError):  # the peer may have ended before it read all messages
                 while (message := peer.receive()) is not None:
                     self._take(peer, message)
             if peer.number not in self.left:
@@ -134,7 +134,7 @@ class Watch:
         self._tell(lost=number, why=why)
 
     def _tell(self, **message: Any) -> None:
-        """Hand a message on, which is process 0's part: the others are not connected to each other."""
+        """Pass a message on in process 0, as the others are not connected to each other."""
         if self.number == 0:
             for peer in list(self._peers):
                 peer.send(**message)
@@ -157,7 +157,7 @@ class Watch:
         self.check()
 
     def _collect(self, number: int, step: int, what: str) -> None:
-        """Note what a process is about to do, as process 0; tell all once it is known of each."""
+        """Note the next action of a process, in process 0; notify all once every process has reported."""
         with self._changed:
             known = self._steps.setdefault(step, {})
             known[number] = what
@@ -176,13 +176,13 @@ class Watch:
         self._tell(agreed=step, differ=self._differ)
 
     def wrote(self, path: str, stamp: Any, error: str | None = None) -> None:
-        """Tell the others, as process 0, that a file is written, or that it could not be: `error`. `stamp` is how it is known."""
+        """Tell the others, in process 0, that a file is written, or the `error`. `stamp` identifies the file."""
         self._tell(wrote=path, at=self._step, stamp=stamp, error=error)
 
     def written(self, path: str) -> dict[str, Any] | None:
-        """Wait, as another process, for what process 0 tells of this file; None if process 0 does not write it.
+        """Wait, in another process, for process 0's report about a file; None if process 0 does not write it.
 
-        That is known when it wrote another one instead, has gone on to a later step, or has left.
+        This is known when process 0 wrote another file instead, has reached a later step, or has left.
         """
         while True:
             with self._changed:
@@ -204,7 +204,7 @@ class Watch:
             peer.send(raised=f"{type(error).__name__}: {error}"[:1_000])
 
     def leave(self) -> None:
-        """Tell the others that this process ends as it should."""
+        """Tell the others that this process ends normally."""
         for peer in list(self._peers):
             peer.send(left=self.number)
 
@@ -226,7 +226,7 @@ class Watch:
             raise self._gone(min(self.left), LEFT)
 
     def failure(self, said: str) -> UnavailableError:
-        """Return the error for a collective that failed, once it is known which process is gone; `said` is XLA's message."""
+        """Wait until the lost process is known, and return the error for a failed collective; `said` is XLA's message."""
         with self._changed:
             self._changed.wait_for(lambda: self.lost is not None or bool(self.left), SILENCE + 2 * BEAT)
         if self.lost is not None:
@@ -245,7 +245,7 @@ class Watch:
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """Return host and port of `host:port`; ValueError for anything else."""
+    """Parse `host:port`; ValueError for anything else."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise ValueError(f"The address of a process is host:port, received {text!r}.")
@@ -253,7 +253,7 @@ def address_of(text: str) -> tuple[str, int]:
 
 
 def free_address() -> str:
-    """Return an address of this machine that others can reach and that is free."""
+    """Return a free address of this machine that others can reach."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
             asked.connect(("192.0.2.1", 9))  # sends nothing: the system chooses the interface (RFC 5737 has the address)
@@ -265,16 +265,16 @@ def free_address() -> str:
 
 
 def meet(address: str, number: int, count: int, seconds: float) -> tuple[Watch, str]:
-    """Wait for all processes of a group; return the watch, and the address at which JAX's runtime meets.
+    """Wait for all processes of a group; return the watch, and the address for JAX's runtime.
 
-    UnavailableError names those that did not come within `seconds`.
+    UnavailableError names those that did not connect within `seconds`.
     """
     host, port = address_of(address)
     return _gather(host, port, count, seconds) if number == 0 else _come(host, port, number, count, seconds)
 
 
 def _gather(host: str, port: int, count: int, seconds: float) -> tuple[Watch, str]:
-    """Wait for the others, as process 0."""
+    """Wait for the connections of the others, in process 0."""
     until = time.monotonic() + seconds
     found: dict[int, Peer] = {}
     with contextlib.closing(_listening(host, port)) as listener:
@@ -313,7 +313,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> Peer | None:
-    """Return the peer that a new connection belongs to; None for what is no process of a group."""
+    """Return the peer of a new connection; None unless it is a process of the group."""
     stranger = Peer(connection, -1)
     try:
         hello = stranger.receive() or {}
@@ -336,7 +336,7 @@ def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> 
 
 
 def _come(host: str, port: int, number: int, count: int, seconds: float) -> tuple[Watch, str]:
-    """Find process 0, as another process."""
+    """Connect to process 0, in another process."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -368,7 +368,7 @@ def _come(host: str, port: int, number: int, count: int, seconds: float) -> tupl
 def waiting(watch: Watch, function: Callable[..., Any], arguments: Any) -> Any:
     """Call a function that may wait for other processes; UnavailableError if one of them is lost meanwhile.
 
-    The call that waits is left to its thread then.
+    The waiting call is then abandoned in its thread.
     """
     ended = threading.Event()
     answer: list[Any] = []

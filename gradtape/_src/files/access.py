@@ -1,4 +1,4 @@
-"""`tf.io.read_file`, `write_file`, `matching_files`: whole files as strings."""
+"""`tf.io.read_file`, `write_file`, `matching_files`: reading and writing of whole files as strings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _name(array: np.ndarray, what: str) -> str:
 
 
 def path_tensor(value: Any) -> Tensor:
-    """Return the name of a file, which may be a PathLike, as a tensor of strings."""
+    """Convert a file name, which may be a PathLike, to a tensor of strings."""
     return strings(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
@@ -54,9 +54,9 @@ def _write_file(filename: np.ndarray, contents: np.ndarray) -> None:
 
 @public
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
-    """Write a scalar string to a file, in directories that are made if need be; return the operation in a graph, else None.
+    """Write a scalar string to a file, and create its directories; return the operation in a graph, else None.
 
-    The file is whole, or what it was before: it is written under another name first.
+    The write is atomic: a temporary file is written first, and renamed.
 
     >>> tf.io.write_file("written.txt", "text")
     >>> print(tf.io.read_file("written.txt").numpy())
@@ -82,8 +82,8 @@ def _matching_files(pattern: np.ndarray) -> np.ndarray:
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """Return the names of files that match a pattern, or any of a vector of patterns: strings, sorted.
 
-    `*` and `?` match what stands for themselves but `/`, `[abc]` one of these characters. Names that a pattern without a
-    directory finds begin with `./`.
+    `*` and `?` match any characters but `/`, `[abc]` one of these characters. Matches of a pattern without a directory begin
+    with `./`.
 
     >>> tf.io.write_file("matching.txt", "text")
     >>> print(tf.io.matching_files("matching.*").numpy())

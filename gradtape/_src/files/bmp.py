@@ -1,4 +1,4 @@
-"""BMP as TensorFlow reads it: pixels of 8, 24 or 32 bits, without palettes and compressions."""
+"""BMP with TensorFlow's restrictions: pixels of 8, 24 or 32 bits, no palettes, no compression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtape._src.core.base.errors import invalid
 
 
 def decode(data: bytes, channels: int) -> np.ndarray:
-    """Return the pixels of a BMP, uint8 [height, width, channels]. Channels 0: as many as it has."""
+    """Decode a BMP to uint8 [height, width, channels]. Channels 0 keeps those of the file."""
     if len(data) < 32:
         raise invalid(
             "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, got "

@@ -1,4 +1,4 @@
-"""`tf.io.decode_csv`: fields of lines, as RFC 4180 has them."""
+"""`tf.io.decode_csv`: fields of lines, by RFC 4180."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BREAKS = (b'"', b"\n", b"\r")
 
 
 def fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """Return the fields of a record. InvalidArgumentError for a quote that does not belong where it stands."""
+    """Split a record into its fields. InvalidArgumentError for a misplaced quote."""
     if not quotes or b'"' not in record:
         found = record.split(delimiter) if record else []
         if quotes and (b"\n" in record or b"\r" in record):
@@ -44,7 +44,7 @@ def fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
 
 
 def _quoted(record: bytes, at: int, delimiter: bytes) -> tuple[bytes, int]:
-    """Return the field whose opening quote stands before `at`, and where it ends."""
+    """Return the field whose opening quote is before `at`, and its end."""
     pieces = []
     while True:
         stop = record.find(b'"', at)
@@ -64,7 +64,7 @@ def _quoted(record: bytes, at: int, delimiter: bytes) -> tuple[bytes, int]:
 def values(
     found: Sequence[bytes], defaults: Sequence[np.ndarray], na_value: bytes, select_cols: Sequence[int] | None, record: str
 ) -> list[Any]:
-    """Return the values of a record's fields. InvalidArgumentError for another number of them, or one that is no number."""
+    """Convert a record's fields to values. InvalidArgumentError for a wrong number of fields, or an invalid number."""
     if select_cols is not None:
         found = [found[place] for place in select_cols if place < len(found)]
     if len(found) != len(defaults):
@@ -124,7 +124,7 @@ def _decode_csv(
 
 
 def columns_of(select_cols: Sequence[int] | None, count: int) -> tuple[int, ...] | None:
-    """Return the numbers of the columns that are wanted; ValueError unless they increase, as many as there are defaults."""
+    """Return the numbers of the selected columns; ValueError unless they increase, and there is a default for each."""
     if select_cols is None:
         return None
     chosen = tuple([int(place) for place in select_cols])
@@ -138,7 +138,7 @@ def columns_of(select_cols: Sequence[int] | None, count: int) -> tuple[int, ...]
 
 
 def check_defaults(defaults: Sequence[Tensor]) -> None:
-    """Raise InvalidArgumentError for a default that is of no dtype of a column, or has more than one value."""
+    """Raise InvalidArgumentError for a default with an invalid dtype, or more than one value."""
     for at, default in enumerate(defaults):
         if default.dtype.name not in TYPES:
             raise invalid(
@@ -149,7 +149,7 @@ def check_defaults(defaults: Sequence[Tensor]) -> None:
 
 
 def delimiter_of(field_delim: Any) -> bytes:
-    """Return the sign between fields; InvalidArgumentError for more than one sign."""
+    """Return the delimiter; InvalidArgumentError unless it is one byte."""
     delimiter: bytes = field_delim.encode() if isinstance(field_delim, str) else field_delim
     if len(delimiter) != 1:
         raise invalid(f"field_delim should be only 1 char, received {field_delim!r}")
@@ -166,12 +166,12 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Return the columns of lines of comma-separated values, each a tensor of the shape of `records`.
+    """Parse lines of comma-separated values to columns, each a tensor of the shape of `records`.
 
     `record_defaults` has for each column the value of a field that is empty or `na_value`, which also gives its dtype:
-    float32, float64, int32, int64 or string. An empty default, such as `tf.constant([], tf.int32)`, makes the field
-    required. A quoted field may hold commas, line ends, and quotes written twice. `select_cols` are the numbers of the
-    columns that are wanted. InvalidArgumentError for a line with another number of fields, or a field that is no number.
+    float32, float64, int32, int64 or string. An empty default, such as `tf.constant([], tf.int32)`, makes the field required.
+    A quoted field may contain commas, line ends, and doubled quotes. `select_cols` are the numbers of the columns to return.
+    InvalidArgumentError for a line with another number of fields, or a field that is no number.
 
     >>> number, word = tf.io.decode_csv(["1,one", ',"a, b"'], [[0], [""]])
     >>> number.numpy().tolist(), word.numpy().tolist()

@@ -1,4 +1,4 @@
-"""Bytes as numbers or as other bytes: `decode_raw`, base64, compression."""
+"""Decoding of raw bytes to numbers, base64, and compression."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def _decode_raw(input_bytes: np.ndarray, *, out_type: Any, little_endian: bool, 
 def decode_raw(
     input_bytes: Any, out_type: Any, little_endian: bool = True, fixed_length: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Return the bytes of strings as numbers of `out_type`, along one more axis at the end.
+    """Decode the bytes of strings to numbers of `out_type`, along a new last axis.
 
-    The strings must be of one length (InvalidArgumentError), or are cut and filled with zeros to `fixed_length`.
+    The strings must have one length (InvalidArgumentError), or are cut or zero-padded to `fixed_length`.
 
     >>> tf.io.decode_raw(b"\\x01\\x00\\x02\\x00", tf.int16).numpy()
     array([1, 2], dtype=int16)
@@ -77,7 +77,7 @@ def _encode_base64(input: np.ndarray, *, pad: bool) -> np.ndarray:
 
 @public
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Return strings in base64 as it stands in web addresses, with `-` and `_`; filled up with `=` only if `pad`.
+    """Encode strings in web-safe base64, with `-` and `_`; padded with `=` only if `pad`.
 
     >>> tf.io.encode_base64("tape").numpy()
     b'dGFwZQ'
@@ -103,7 +103,7 @@ def _decode_base64(input: np.ndarray) -> np.ndarray:
 
 @public
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Decode strings in web-safe base64; `=` at their ends may be there. InvalidArgumentError for other signs.
+    """Decode strings in web-safe base64, with or without padding by `=`. InvalidArgumentError for other characters.
 
     >>> tf.io.decode_base64(tf.io.encode_base64("tape")).numpy()
     b'tape'
@@ -118,7 +118,7 @@ def _decode_compressed(bytes_: np.ndarray, *, compression: str) -> np.ndarray:
 
 @public
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Return strings decompressed by "ZLIB" or "GZIP"; as they are if `compression_type` is empty.
+    """Uncompress strings by "ZLIB" or "GZIP"; an empty `compression_type` returns them unchanged.
 
     >>> import zlib
     >>> print(tf.io.decode_compressed(zlib.compress(b"text"), "ZLIB").numpy())

@@ -1,4 +1,4 @@
-"""Specs of the features in a `tf.train.Example`, which say how their values become tensors."""
+"""Specs of the features in a `tf.train.Example`, which determine the tensors of their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class VarLenFeature(NamedTuple("VarLenFeature", [("dtype", Any)])):
 
 
 class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value", defaults=(None,))):
-    """A feature with as many values as `shape` has elements: a tensor. Without a `default_value` it is required.
+    """A feature with a fixed `shape`: a tensor. Without a `default_value` it is required.
 
     >>> feature = tf.train.Feature(float_list=tf.train.FloatList(value=[1.0, 2.0]))
     >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
@@ -42,7 +42,7 @@ class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value",
 class FixedLenSequenceFeature(
     namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value", defaults=(False, None))
 ):
-    """A feature with any number of rows of `shape`: a tensor, in a batch filled up to the longest with `default_value`.
+    """A feature with any number of rows of `shape`: a tensor, padded in a batch to the longest with `default_value`.
 
     In `parse_example` it needs `allow_missing=True`; ValueError otherwise.
 
@@ -55,7 +55,7 @@ class FixedLenSequenceFeature(
 
 
 class SparseFeature(namedtuple("SparseFeature", "index_key value_key dtype size already_sorted", defaults=(False,))):
-    """Values in one feature and their places in another (or in several): a `SparseTensor` of the extent `size`.
+    """Values in one feature and their indices in another (or in several): a `SparseTensor` of the extent `size`.
 
     >>> place = tf.train.Feature(int64_list=tf.train.Int64List(value=[4, 1]))
     >>> value = tf.train.Feature(float_list=tf.train.FloatList(value=[0.5, 2.0]))
@@ -71,7 +71,7 @@ class RaggedFeature(
 ):
     """A feature with any number of values: a tensor for a single example, a RaggedTensor for a batch.
 
-    With `partitions` it is an UnimplementedError, which says what to use instead.
+    UnimplementedError with `partitions`.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 5]))
     >>> example = tf.train.Example(features=tf.train.Features(feature={"x": feature})).SerializeToString()
@@ -81,7 +81,7 @@ class RaggedFeature(
 
 
 def checked_dtype(feature: Any, key: str) -> str:
-    """Return the name of a feature's dtype; InvalidArgumentError unless messages can hold it."""
+    """Return the name of a feature's dtype; InvalidArgumentError unless messages can contain it."""
     if feature.dtype is None:
         raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
     name = dtypes.as_dtype(feature.dtype).name
@@ -109,7 +109,7 @@ def checked_shape(feature: Any, key: str) -> tuple[int, ...]:
 
 
 def default_of(feature: Any, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the value of a feature that is missing, None if it is required."""
+    """Return the default of a missing feature, or None if it is required."""
     if feature.default_value is None:
         return None
     dtype = dtypes.as_dtype(name)
@@ -133,5 +133,5 @@ def zeros_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def not_parsed(key: str, where: str) -> UnimplementedError:
-    """Return the error for a RaggedFeature that is not parsed; `where` says what to use instead."""
+    """Return the error for a RaggedFeature, which is not parsed `where`; this text also says what to use instead."""
     return UnimplementedError(None, None, f"Feature {key}: a RaggedFeature is not parsed {where}.")

@@ -20,7 +20,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.files.packages import package
 from gradtape._src.files.systems import LOCAL, matching, name_of, open_bytes, system_of, told
 
-PIECE = 1 << 20  # bytes that a copy holds at a time
+PIECE = 1 << 20  # bytes that a copy reads at a time
 Walked = tuple[str, list[str], list[str]]
 MODES = ("r", "w", "a", "r+", "w+", "a+")
 
@@ -28,7 +28,7 @@ MODES = ("r", "w", "a", "r+", "w+", "a+")
 class GFile:
     """A file of any file system. `mode` is "r", "w" or "a", with "+" for both ways and "b" for bytes instead of text.
 
-    The file is opened when it is first read or written: that is where NotFoundError and PermissionDeniedError are raised.
+    The file is opened at the first read or write, which raises NotFoundError or PermissionDeniedError.
 
     >>> with tf.io.gfile.GFile("ram://notes.txt", "w") as file:
     ...     file.write("a line")
@@ -46,12 +46,12 @@ class GFile:
 
     @property
     def name(self) -> Any:
-        """The name of the file, as it was given."""
+        """The name of the file, as given."""
         return self._name
 
     @property
     def mode(self) -> str:
-        """The mode in which the file is opened, as it was given."""
+        """The mode of the file, as given."""
         return self._given
 
     def _opened(self, reading: bool) -> IO[bytes]:
@@ -67,25 +67,25 @@ class GFile:
 
     @public
     def size(self) -> int:
-        """Return how many bytes the file has."""
+        """Return the size of the file in bytes."""
         if self._file is not None and self._mode != "r":
             self._file.flush()
         return stat(self._name).length
 
     @public
     def read(self, n: int = -1) -> Any:
-        """Return the next `n` bytes of the file (all that are left by default), as text unless the mode has "b"."""
+        """Return the next `n` bytes of the file (by default all that are left), as text unless the mode has "b"."""
         file = self._opened(reading=True)
         return self._text(file.read() if n is None or n < 0 else file.read(n))
 
     @public
     def readline(self) -> Any:
-        """Return the next line with its end, a newline; an empty one at the end of the file. Carriage returns are left out."""
+        """Return the next line with its newline, or an empty string at the end of the file. Carriage returns are removed."""
         return self._text(self._opened(reading=True).readline().replace(b"\r", b""))
 
     @public
     def readlines(self) -> list[Any]:
-        """Return the lines that are left, with their ends."""
+        """Return the remaining lines with their newlines."""
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
@@ -102,7 +102,7 @@ class GFile:
 
     @public
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Go on from `offset`: from the beginning (`whence` 0), from where it stands (1) or from the end (2).
+        """Move to `offset` from the beginning (`whence` 0), the current position (1) or the end (2).
 
         InvalidArgumentError before the beginning, OutOfRangeError behind the end. `position` is an old name of `offset`.
         """
@@ -123,38 +123,38 @@ class GFile:
         file.seek(place)
 
     def seekable(self) -> bool:
-        """Return True: files can be read from any place."""
+        """Return True: files support random access."""
         return True
 
     @public
     def tell(self) -> int:
-        """Return the place of the next byte that is read or written."""
+        """Return the position of the next byte to read or write."""
         return self._opened(reading="r" in self._mode).tell()
 
     @public
     def write(self, file_content: Any) -> None:
-        """Write text, or bytes as they are."""
+        """Write text, or bytes."""
         file = self._opened(reading=False)
         with told(name_of(self._name)):
             file.write(file_content.encode() if isinstance(file_content, str) else file_content)
 
     @public
     def flush(self) -> None:
-        """Write to the file what is held back."""
+        """Flush buffered bytes to the file."""
         if self._file is not None and self._mode != "r":
             with told(name_of(self._name)):
                 self._file.flush()
 
     @public
     def close(self) -> None:
-        """Write what is held back, and close the file."""
+        """Flush buffered bytes, and close the file."""
         if self._file is not None:
             file, self._file = self._file, None
             with told(name_of(self._name)):
                 file.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_file", None) is not None:  # as in TensorFlow a file need not be closed by the user
+        if getattr(self, "_file", None) is not None:  # users need not close a file
             self.close()
 
     def __enter__(self) -> GFile:
@@ -166,7 +166,7 @@ class GFile:
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """The result of `stat`: a file's length in bytes, when it changed (nanoseconds since 1970), whether it is a directory."""
+    """The result of `stat`: a file's size in bytes, its time of change (nanoseconds since 1970), whether it is a directory."""
 
     length: int
     mtime_nsec: int
@@ -187,7 +187,7 @@ def exists(path: Any) -> bool:
 
 @public
 def isdir(path: Any) -> bool:
-    """Return whether it is a directory; False where there is nothing.
+    """Return whether `path` is a directory; False if it does not exist.
 
     >>> print(tf.io.gfile.isdir("."))
     True
@@ -199,7 +199,7 @@ def isdir(path: Any) -> bool:
 
 @public
 def stat(path: Any) -> FileStatistics:
-    """Return the length of a file, when it was changed, and whether it is a directory. NotFoundError if there is none.
+    """Return size, time of change and kind of a file or directory. NotFoundError if there is none.
 
     >>> tf.io.write_file("five.txt", "fives")
     >>> print(tf.io.gfile.stat("five.txt").length)
@@ -213,7 +213,7 @@ def stat(path: Any) -> FileStatistics:
 
 @public
 def listdir(path: Any) -> list[str]:
-    """Return the names of what is in a directory, in no order. NotFoundError if it is none.
+    """Return the names in a directory, in no order. NotFoundError if it is no directory.
 
     >>> tf.io.gfile.makedirs("listed/inner")
     >>> print(tf.io.gfile.listdir("listed"))
@@ -231,7 +231,7 @@ def listdir(path: Any) -> list[str]:
 def glob(pattern: Any) -> list[str]:
     """Return the names that match a pattern, or any of a list of patterns.
 
-    `*` and `?` match what stands for themselves but `/`, `[abc]` one of these characters, and a backslash makes a sign literal.
+    `*` and `?` match any characters but `/`, `[abc]` one of these characters, and a backslash makes a character literal.
 
     >>> tf.io.gfile.makedirs("globbed")
     >>> for name in ("a.txt", "b.txt", "c.md"):
@@ -245,7 +245,7 @@ def glob(pattern: Any) -> list[str]:
 
 @public
 def mkdir(path: Any) -> None:
-    """Make a directory; NotFoundError if the one above it is not there. One that is there stays.
+    """Make a directory; nothing happens if it exists. NotFoundError if its parent does not exist.
 
     >>> tf.io.gfile.mkdir("made")
     >>> print(tf.io.gfile.isdir("made"))
@@ -259,7 +259,7 @@ def mkdir(path: Any) -> None:
 
 @public
 def makedirs(path: Any) -> None:
-    """Make a directory and those above it. FailedPreconditionError where a file has the name of one.
+    """Make a directory and its parents. FailedPreconditionError if one of them exists as a file.
 
     >>> tf.io.gfile.makedirs("runs/first")
     >>> print(tf.io.gfile.listdir("runs"))
@@ -292,7 +292,7 @@ def remove(path: Any) -> None:
 
 @public
 def rmtree(path: Any) -> None:
-    """Delete a directory with all that is in it. NotFoundError if there is none.
+    """Delete a directory and its contents. NotFoundError if there is none.
 
     >>> tf.io.gfile.makedirs("deep/deeper")
     >>> tf.io.gfile.rmtree("deep")
@@ -309,7 +309,7 @@ def rmtree(path: Any) -> None:
 
 @public
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Give a file or directory another name. AlreadyExistsError if that is taken, unless `overwrite`.
+    """Rename a file or directory. AlreadyExistsError if the new name exists, unless `overwrite`.
 
     >>> tf.io.write_file("old.txt", "text")
     >>> tf.io.gfile.rename("old.txt", "new.txt", overwrite=True)
@@ -328,7 +328,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 @public
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copy a file to another name, which may be of another file system. AlreadyExistsError if it is taken, unless `overwrite`.
+    """Copy a file, also to another file system. AlreadyExistsError if the target exists, unless `overwrite`.
 
     >>> tf.io.write_file("copied.txt", "text")
     >>> tf.io.gfile.copy("copied.txt", "copy.txt", overwrite=True)
@@ -353,8 +353,8 @@ def _check_free(target: Any, overwrite: bool) -> None:
 def walk(top: Any, topdown: bool = True, onerror: Callable[[OpError], Any] | None = None) -> Iterator[Walked]:
     """Yield `(directory, directories in it, files in it)` for a directory and all below it.
 
-    The inner ones come first if not `topdown`. `onerror` is called with the error of a directory that cannot be listed, which
-    is left out.
+    Unless `topdown`, inner directories come first. A directory that cannot be listed is skipped; `onerror` is called with its
+    error.
 
     >>> tf.io.gfile.makedirs("walked/inner")
     >>> print(list(tf.io.gfile.walk("walked")))
@@ -387,7 +387,7 @@ def _walked(top: str, topdown: bool, onerror: Any) -> Iterator[Walked]:
 
 @public
 def join(path: Any, *paths: Any) -> str:
-    """Join parts of a path by `/`, also behind a scheme; a part that is absolute begins anew.
+    """Join parts of a path by `/`, also behind a scheme. An absolute part discards those before it.
 
     >>> print(tf.io.gfile.join("runs", "first", "ckpt"))
     runs/first/ckpt
@@ -401,7 +401,8 @@ def join(path: Any, *paths: Any) -> str:
 
 @public
 def get_registered_schemes() -> list[str]:
-    """Return the schemes that can stand before `://`, a list; "" is the local file system. fsspec's need packages of their own.
+    """Return the list of supported schemes before `://`; "" is the local file system. Some schemes of fsspec need more
+    packages.
 
     >>> {"", "ram", "gs", "s3"} <= set(tf.io.gfile.get_registered_schemes())
     True

@@ -1,4 +1,4 @@
-"""GIF: its blocks are read here, as TensorFlow puts frames together by a rule of its own; Pillow unpacks the pixels of each."""
+"""GIF. Its blocks are parsed here, because TensorFlow has its own rule for combining frames; Pillow unpacks the pixels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GREYS = bytes([shade for shade in range(256) for _ in range(3)])
 
 
 class Frame(NamedTuple):
-    """A frame: where it stands, its colours, the number of the one that is transparent (-1: none), and its packed pixels."""
+    """A frame: position, colours, the index of the transparent colour (-1: none), and packed pixels."""
 
     left: int
     top: int
@@ -34,8 +34,8 @@ class Frame(NamedTuple):
 def decode(data: bytes, first_only: bool = False) -> np.ndarray:
     """Return the frames of a GIF, uint8 [frames, height, width, 3].
 
-    As in TensorFlow the height and width are the largest of the frames; what a frame leaves free or transparent is as in the
-    frame before, or black.
+    As in TensorFlow, height and width are the largest of all frames. Free and transparent pixels are those of the frame
+    before, or black.
     """
     frames = _frames(data)
     if not frames:
@@ -68,7 +68,7 @@ def _draw(canvas: np.ndarray, frame: Frame, number: int, size: int) -> None:
 
 
 def _indices(frame: Frame, size: int) -> np.ndarray:
-    """Return the numbers of a frame's colours, unpacked by Pillow from a file of the frame alone, in shades of grey."""
+    """Return a frame's colour indices, unpacked by Pillow from a grey-scale GIF of this frame alone."""
     check_size(frame.height, frame.width)
     file = [b"GIF89a", SCREEN.pack(frame.width, frame.height, HAS_COLOURS | 7, 0, 0), GREYS]
     file.append(bytes([IMAGE]) + PLACE.pack(0, 0, frame.width, frame.height, INTERLACED if frame.interlaced else 0))
@@ -77,7 +77,7 @@ def _indices(frame: Frame, size: int) -> np.ndarray:
 
 
 def _frames(data: bytes) -> list[Frame]:
-    """Return the frames before the end of the data, or before what is no block, as in TensorFlow."""
+    """Return the frames up to the end of the data, or up to an invalid block, as in TensorFlow."""
     if len(data) < 13:
         raise invalid(f"Invalid GIF data (size {len(data)}), it ends in its header")
     _, _, flags, _, _ = SCREEN.unpack_from(data, 6)
@@ -104,7 +104,7 @@ def _frames(data: bytes) -> list[Frame]:
 
 
 def _colours(data: bytes, at: int, flags: int) -> tuple[bytes, int]:
-    """Return the table of colours that stands at a place, if there is one, and where it ends."""
+    """Return the colour table at an offset, if there is one, and its end."""
     if not flags & HAS_COLOURS:
         return b"", at
     end = at + 3 * (2 << (flags & 7))
@@ -112,7 +112,7 @@ def _colours(data: bytes, at: int, flags: int) -> tuple[bytes, int]:
 
 
 def _behind_blocks(data: bytes, at: int) -> int:
-    """Return the place behind a row of blocks, each with its length in front; past the end if the data ends before."""
+    """Return the offset behind a sequence of blocks with lengths; it is past the end if the data are truncated."""
     while at < len(data) and data[at]:
         at += 1 + data[at]
     return at + 1

@@ -1,4 +1,4 @@
-"""Pictures as tensors: `tf.io.decode_image` and its kin, `encode_png`, `encode_jpeg`."""
+"""Encoding and decoding of images: `tf.io.decode_image` and its kin, `encode_png`, `encode_jpeg`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradtape._src.ops.image.colour import convert_image_dtype
 from gradtape._src.ops.random.draws import stateless_uniform, uniform
 
 METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
-DECODED = ("uint8", "uint16", "float32")  # what decoders give; other dtypes are converted from uint16
+DECODED = ("uint8", "uint16", "float32")  # dtypes of decoders; others are converted from uint16
 
 
 def _checked_channels(channels: Any) -> int:
@@ -78,7 +78,7 @@ def _webp(data: bytes, channels: int, dtype: str) -> np.ndarray:
 
 
 def _from_bytes(pixels: np.ndarray, dtype: str) -> np.ndarray:
-    """Return pixels of 8 bits as another dtype that decoders give."""
+    """Convert 8-bit pixels to another dtype of the decoders."""
     if dtype == "float32":
         return pixels.astype(np.float32) * np.float32(1 / 255)
     return pixels if dtype == "uint8" else pixels.astype(np.uint16) << 8
@@ -88,7 +88,7 @@ READERS: dict[str, Callable[..., np.ndarray]] = {"JPEG": _jpeg, "PNG": _png, "GI
 
 
 def _still(data: bytes, channels: int, dtype: str, op: str, **how: Any) -> np.ndarray:
-    """Return a picture that decode_png or decode_jpeg is given, [height, width, channels]; of a GIF with one frame, that."""
+    """Decode an image for decode_png or decode_jpeg, [height, width, channels]; a GIF must have one frame."""
     kind = format_of(data)
     if kind == "BMP":
         raise invalid(f"Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: {op}")
@@ -105,7 +105,7 @@ def _still(data: bytes, channels: int, dtype: str, op: str, **how: Any) -> np.nd
 
 
 def _picture(*_: Any, channels: int = 0, dtype: str = "uint8", expand_animations: bool = False, **__: Any) -> list[Known]:
-    """Return the shape of a picture; that of one that may have frames is not known."""
+    """Infer the shape of an image; that of an image that may have frames is unknown."""
     return [(None if expand_animations else (None, None, channels or None), dtype)]
 
 
@@ -142,12 +142,11 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return the pixels of a JPEG, uint8 [height, width, channels]; `contents` is what is in the file, a scalar string.
+    """Decode a JPEG to uint8 [height, width, channels]; `contents` are the bytes of the file, a scalar string.
 
-    `channels` is 1 (grey), 3 (red, green, blue) or 0, as many as there are; `ratio` 1, 2, 4 or 8, by which the picture is made
-    smaller. The pixels are TensorFlow's to the bit, as both have libjpeg-turbo's fast transform ("INTEGER_FAST") by default.
-    InvalidArgumentError for bytes that are no picture, or not all of one, unless `try_recover_truncated`. PNG, GIF of one
-    frame and WebP are decoded too.
+    `channels` is 1 (grey), 3 (RGB) or 0, the number in the file. `ratio` is the factor of downscaling: 1, 2, 4 or 8. The
+    pixels equal TensorFlow's, as both use libjpeg-turbo's fast transform ("INTEGER_FAST") by default. InvalidArgumentError for
+    invalid bytes, and for truncated ones unless `try_recover_truncated`. PNG, WebP and GIF of one frame are decoded, too.
 
     >>> picture = tf.io.encode_jpeg(tf.fill([2, 3, 3], tf.constant(200, tf.uint8)))
     >>> print(tf.io.decode_jpeg(picture, channels=1).numpy()[:, :, 0])
@@ -182,7 +181,7 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return the part `crop_window` ([top, left, height, width], int32) of a JPEG; the rest is as in `decode_jpeg`.
+    """Decode the part `crop_window` ([top, left, height, width], int32) of a JPEG; see `decode_jpeg`.
 
     >>> picture = tf.io.encode_jpeg(tf.zeros([8, 8, 3], tf.uint8))
     >>> print(tf.io.decode_and_crop_jpeg(picture, [0, 2, 4, 5]).shape)
@@ -200,10 +199,10 @@ def _decode_png(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarra
 
 @public
 def decode_png(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None) -> Tensor:
-    """Return the pixels of a PNG, [height, width, channels], of `dtype` uint8 or uint16.
+    """Decode a PNG to [height, width, channels] of `dtype` uint8 or uint16.
 
-    `channels` is 1 (grey), 3 (red, green, blue), 4 (and alpha) or 0, as many as there are; a palette counts as colours.
-    InvalidArgumentError for bytes that are no picture. JPEG, GIF of one frame and WebP are decoded too.
+    `channels` is 1 (grey), 3 (RGB), 4 (RGBA) or 0, the number in the file; a palette counts as RGB. InvalidArgumentError for
+    invalid bytes. JPEG, WebP and GIF of one frame are decoded, too.
 
     >>> picture = tf.io.encode_png(tf.constant([[[255, 0, 0], [0, 0, 255]]], tf.uint8))
     >>> print(tf.io.decode_png(picture).numpy().tolist())
@@ -226,7 +225,7 @@ def _decode_gif(contents: np.ndarray) -> np.ndarray:
 
 @public
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
-    """Return the frames of a GIF, uint8 [frames, height, width, 3]. A PNG or JPEG is one frame.
+    """Decode a GIF to uint8 [frames, height, width, 3]. A PNG or JPEG is decoded as one frame.
 
     >>> red = bytes.fromhex("47494638396101000100800000ff00000000002c00000000010001000002024401003b")
     >>> print(tf.io.decode_gif(red).numpy().tolist())
@@ -248,7 +247,7 @@ def _decode_bmp(contents: np.ndarray, *, channels: int) -> np.ndarray:
 
 @public
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """Return the pixels of a BMP of 8, 24 or 32 bits, uint8 [height, width, channels]; channels are 3, 4 or 0, those it has.
+    """Decode a BMP of 8, 24 or 32 bits to uint8 [height, width, channels]; `channels` is 3, 4 or 0, the number in the file.
 
     >>> sizes = np.array([62, 0, 54, 40, 2, 1, 24 << 16 | 1, 0, 8, 0, 0, 0, 0], "<u4")  # of a row of two pixels
     >>> picture = b"BM" + sizes.tobytes() + bytes([0, 0, 255, 255, 0, 0, 0, 0])
@@ -265,7 +264,7 @@ def _decode_webp(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarr
 
 @public
 def decode_webp(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None) -> Tensor:
-    """Return the frames of a WebP, uint8 [frames, height, width, channels]; channels are 3, 4 or 0, those it has.
+    """Decode a WebP to uint8 [frames, height, width, channels]; `channels` is 3, 4 or 0, the number in the file.
 
     `dtype` must be uint8.
 
@@ -291,10 +290,10 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Return the pixels of a JPEG, PNG, GIF, BMP or WebP: [height, width, channels], or [frames, height, width, channels].
+    """Decode a JPEG, PNG, GIF, BMP or WebP to [height, width, channels], or [frames, height, width, channels].
 
-    GIF and WebP have frames, unless `expand_animations` is False: then the first one is returned. Of a float `dtype` the
-    pixels are from 0 to 1; integers wider than 8 bits are scaled to their range.
+    GIF and WebP have frames; with `expand_animations=False` only the first one is returned. For a float `dtype` pixels are
+    from 0 to 1; wider integers are scaled to their range.
 
     >>> picture = tf.io.encode_png(tf.zeros([2, 3, 3], tf.uint8))
     >>> tf.io.decode_image(picture).shape
@@ -330,7 +329,7 @@ def _is_jpeg(contents: np.ndarray) -> np.ndarray:
 
 @public
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return whether strings begin as a JPEG does, bool of the same shape.
+    """Return whether strings begin with the signature of a JPEG, bool of the same shape.
 
     >>> print(tf.image.is_jpeg(tf.io.encode_jpeg(tf.zeros([4, 4, 3], tf.uint8))).numpy())
     True
@@ -364,10 +363,9 @@ def _encode_png(image: np.ndarray, *, compression: int) -> np.ndarray:
 
 @public
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
-    """Return pictures [..., height, width, channels], uint8 or uint16, as PNGs, strings [...].
+    """Encode images [..., height, width, channels], uint8 or uint16, as PNGs, strings [...].
 
-    1 to 4 channels are grey, grey and alpha, colours, colours and alpha. `compression` is zlib's level: 0 to 9, or -1, its own
-    choice.
+    1 to 4 channels are grey, grey and alpha, RGB, RGBA. `compression` is zlib's level: 0 to 9, or -1 for its default.
 
     >>> picture = tf.constant([[[0, 1, 2], [3, 4, 5]]], tf.uint8)
     >>> print(tf.io.encode_png(picture).numpy()[1:4], tf.io.decode_png(tf.io.encode_png(picture)).numpy().tolist())
@@ -412,9 +410,10 @@ def encode_jpeg(
     xmp_metadata: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Return a picture, uint8 [height, width, 1 or 3], as a JPEG, a scalar string. `quality` is from 0 to 100.
+    """Encode an image, uint8 [height, width, 1 or 3], as a JPEG, a scalar string. `quality` is from 0 to 100.
 
-    `chroma_downsampling` keeps colours at half the size; the densities (per "in" or "cm") and `xmp_metadata` are kept in it.
+    `chroma_downsampling` stores colours at half the resolution. The densities (per "in" or "cm") and `xmp_metadata` are stored
+    in the file.
 
     >>> picture = tf.io.encode_jpeg(tf.zeros([4, 6, 3], tf.uint8), quality=80)
     >>> print(picture.numpy()[:2].hex(), tf.io.decode_jpeg(picture).shape)
@@ -449,7 +448,7 @@ def _through_jpeg(image: np.ndarray, jpeg_quality: np.ndarray, *, dct_method: st
 
 @public
 def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None) -> Tensor:
-    """Return a picture [height, width, channels] as it is after it was a JPEG of a quality from 0 to 100, in its own dtype.
+    """Encode an image [height, width, channels] as a JPEG of a quality from 0 to 100, and decode it again. The dtype is kept.
 
     >>> edge = tf.constant([[0.0] * 4 + [1.0] * 4] * 8)[..., None]
     >>> for quality in (100, 5):
@@ -473,7 +472,7 @@ def _quality_range(least: Any, most: Any) -> None:
 
 @public
 def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any = None) -> Tensor:
-    """Return `adjust_jpeg_quality` by a quality drawn from [min_jpeg_quality, max_jpeg_quality).
+    """Apply `adjust_jpeg_quality` with a quality drawn from [min_jpeg_quality, max_jpeg_quality).
 
     >>> print(tf.image.random_jpeg_quality(tf.zeros([8, 8, 3]), 20, 80).shape)
     (8, 8, 3)

@@ -1,4 +1,4 @@
-"""JPEG: decoded by libjpeg-turbo as TensorFlow does, to the bit; encoded by Pillow."""
+"""JPEG: decoded by libjpeg-turbo, with exactly TensorFlow's pixels; encoded by Pillow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPACES = {"Gray": 1, "CMYK": 4, "YCCK": 4}
 
 
 def shape(data: bytes) -> tuple[int, int, int]:
-    """Return height, width and number of channels as they stand in a JPEG."""
+    """Return height, width and number of channels from the header of a JPEG."""
     try:
         height, width, space, _ = package("simplejpeg", "JPEG pictures").decode_jpeg_header(data, strict=False)
     except ValueError as error:
@@ -33,7 +33,7 @@ def decode(
     try_recover_truncated: bool = False,
     accurate: bool = False,
 ) -> np.ndarray:
-    """Return the pixels of a JPEG, uint8 [height, width, channels]; 1 / `ratio` of its size."""
+    """Decode a JPEG to uint8 [height, width, channels], at 1 / `ratio` of its size."""
     if channels == 4:
         raise invalid("JPEG does not support 4 channels")
     try:
@@ -65,14 +65,14 @@ def _decoded(data: bytes, how: dict[str, Any], recover: bool) -> np.ndarray:
         if not recover and "remature end" in str(error):
             raise invalid(f"{FAILED} ({error})") from error
     try:
-        result = decoder(data, strict=False, **how)  # libjpeg warns of what can be decoded all the same
+        result = decoder(data, strict=False, **how)  # not strict, as libjpeg also warns about decodable data
     except ValueError as error:
         raise invalid(f"{FAILED} ({error})") from error
     return result
 
 
 def _from_inks(pixels: np.ndarray, data: bytes) -> np.ndarray:
-    """Return cyan, magenta, yellow and black as red, green and blue, as TensorFlow does. Adobe's files have them inverted."""
+    """Convert CMYK to RGB as TensorFlow does. Adobe's files have it inverted."""
     inks = pixels.astype(np.int32)
     if b"Adobe" not in data[:4096]:
         inks = 255 - inks
@@ -89,17 +89,17 @@ def encode(
     metric: bool = False,
     xmp: bytes = b"",
 ) -> bytes:
-    """Return pixels uint8 [height, width, 1 or 3] as a JPEG. `density` is in dots per inch, or per centimetre if `metric`."""
+    """Encode pixels, uint8 [height, width, 1 or 3], as a JPEG. `density` is in dots per inch, or per centimetre if `metric`."""
     stream = io.BytesIO()
     picture = pillow().fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
     more = {"xmp": xmp} if xmp else {}
     subsampling = SUBSAMPLED if chroma_downsampling else WHOLE
-    if quality == 0:  # which Pillow takes for "not given"
+    if quality == 0:  # Pillow takes 0 for "not given"
         quality = 1
     picture.save(
         stream, "JPEG", quality=quality, progressive=progressive, optimize=optimize, subsampling=subsampling, dpi=density, **more
     )
     data = bytearray(stream.getvalue())
     if metric:
-        data[13] = 2  # the unit, in the header that comes first
+        data[13] = 2  # the unit of density, in the first header
     return bytes(data)

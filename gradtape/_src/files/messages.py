@@ -1,6 +1,6 @@
-"""The messages of `tf.train`, such as `Example`, and TensorFlow's form of a tensor, made by protobuf from their definitions.
+"""The messages of `tf.train`, such as `Example`, and of tensors, built by protobuf from definitions in this file.
 
-They are in a pool of their own: a TensorFlow in the same process has messages of the same names.
+They are in a separate pool, because a TensorFlow in the same process has messages of the same names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtape._src.files.packages import package
 
-# `message: field number type [repeated|packed]…`; a type that is no scalar is a message, `map` a map of names to it, `|` a oneof.
+# `message: field number type [repeated|packed]…`. Types that are no scalars are messages; `map` maps names, `|` is a oneof.
 EXAMPLE = """
 BytesList: value 1 bytes repeated
 FloatList: value 1 float packed
@@ -30,7 +30,7 @@ TensorProto: dtype 1 DataType, tensor_shape 2 TensorShapeProto, version_number 3
  scomplex_val 9 float packed, int64_val 10 int64 packed, bool_val 11 bool packed, half_val 13 int32 packed,
  dcomplex_val 12 double packed, uint32_val 16 uint32 packed, uint64_val 17 uint64 packed, float8_val 18 bytes
 """
-# What a dataset that is saved looks like: only what its elements can be.
+# Specs of a saved dataset, reduced to those that its elements can have.
 SAVED = (
     TENSOR
     + """
@@ -45,7 +45,7 @@ SnapshotMetadataRecord: graph_hash 1 string, run_id 2 string, creation_timestamp
  dtype 5 DataType packed, num_elements 6 int64, finalized 1000 bool
 """
 )
-# What the index of a checkpoint says of each tensor, and the graph of the objects.
+# The index of a checkpoint, and its graph of objects.
 BUNDLE = (
     TENSOR
     + """
@@ -63,7 +63,7 @@ TrackableObject: children 1 ObjectReference repeated, attributes 2 SerializedTen
 TrackableObjectGraph: nodes 1 TrackableObject repeated
 """
 )
-# The numbers of dtypes as a message prints them.
+# The numbers of dtypes, with the names in printed messages.
 TYPES = """
 INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16 UINT16
 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN
@@ -84,7 +84,7 @@ def _classes(definitions: str) -> dict[str, Any]:
     for line in filter(None, definitions.replace("\n ", " ").splitlines()):
         message, _, fields = line.partition(": ")
         outer, _, inner = message.rpartition(".")
-        if outer:  # an inner message stands before the one that it is of
+        if outer:  # nested message: may be listed before its parent
             made = next((m for m in file.message_type if m.name == outer), None) or file.message_type.add(name=outer)
             made = made.nested_type.add(name=inner)
         else:

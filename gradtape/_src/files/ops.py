@@ -1,4 +1,4 @@
-"""Ops on files and on encoded bytes: they run on the host, on NumPy arrays."""
+"""Declaration of ops on files and on encoded bytes, which run on the host, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ REASON = "it reads or makes bytes, and those are no numbers that could be varied
 
 
 def without_values(type: str, *specs: Known) -> list[Tensor]:
-    """Return tensors without values for what a dataset's function gives, whose shapes alone are asked for.
+    """Return tensors without values, as results of a dataset's function while its shapes are inferred.
 
-    `specs` are `(shape, dtype)` of each result. NeedsValues where values are needed: the function runs as eager code.
+    `specs` are `(shape, dtype)` of each result. NeedsValues where values are needed: the function then runs as eager code.
     """
     if engine.graph_around() is not None:
         raise UnimplementedError(
@@ -47,11 +47,11 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
 
 
 def host_op(type: str, *, gives: Rule, effect: bool = False, **known: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an op by its kernel, a function of NumPy arrays and of attributes, and return the function of tensors.
+    """Declare an op by its kernel, a function of NumPy arrays and attributes, and return the function of tensors.
 
-    `gives(*avals, **attributes)` tells the shape and dtype of each result: None for an extent that depends on values, and for
-    the shape where the rank does. `effect`: it reads or writes files, so a function runs it in order, and never drops it.
-    `known` is what is known of it besides, as `Op` has it.
+    `gives(*avals, **attributes)` infers the shape and dtype of each result, with None for extents, or the shape if the rank
+    depends on values. An `effect` reads or writes files, so a function keeps it, in order. `known` are other arguments of
+    `Op`.
     """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +105,7 @@ def _aval(shape: Sequence[int | None] | None, dtype: Any) -> Aval:
 
 
 def entered(array: Any) -> Tensor:
-    """Return a tensor with what was read or made of bytes; the explainer is told at which line numbers came in."""
+    """Return a tensor of data that were read or parsed, and note for the explainer the line where numbers came in."""
     node = engine.constant(array if isinstance(array, np.ndarray) else np.asarray(array))
     if node.aval.type != dtypes.string:
         journal.made(node)
@@ -113,7 +113,7 @@ def entered(array: Any) -> Tensor:
 
 
 def strings(value: Any) -> Tensor:
-    """Return a value as a tensor of strings; TypeError for one of another dtype."""
+    """Convert a value to a tensor of strings; TypeError for another dtype."""
     x: Tensor = tensor(value, dtypes.string)
     if x.dtype != dtypes.string:
         raise TypeError(f"Expected a tensor of dtype string, received {x.dtype.name}.")
@@ -121,7 +121,7 @@ def strings(value: Any) -> Tensor:
 
 
 def string_array(value: Any) -> np.ndarray:
-    """Return the strings of a dataset's argument, also where a graph is built; TypeError for a value of another dtype."""
+    """Convert a dataset's argument to an array of strings, also while a graph is built; TypeError for another dtype."""
     if not is_tensor(value):
         return np.asarray(to_array(value))
     node = value.node
@@ -131,7 +131,7 @@ def string_array(value: Any) -> np.ndarray:
 
 
 def of_bytes(values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a list of bytes as an array of strings."""
+    """Convert a list of bytes to an array of strings."""
     array = np.empty(len(values), object)
     array[:] = values
     return array.reshape(shape)
@@ -149,10 +149,10 @@ def _shape(array: np.ndarray) -> str:
 
 
 def same_shape(x: Aval, *_: Any, **__: Any) -> list[Known]:
-    """Return the rule of an op that gives strings for strings."""
+    """Infer one string for each string of the first input."""
     return [(x.shape, dtypes.string)]
 
 
 def a_string(*_: Any, **__: Any) -> list[Known]:
-    """Return the rule of an op that gives one string."""
+    """Infer a scalar string."""
     return [((), dtypes.string)]

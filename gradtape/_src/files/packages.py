@@ -1,4 +1,4 @@
-"""Packages that only files need (the extra `files`), imported when they are first used."""
+"""Import on first use of packages that only files need (the extra `files`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtape._src.core.base.extras import missing
 
 @functools.cache
 def package(module: str, what: str) -> Any:
-    """Import `module` and return it; ImportError with the way out where it is not installed. `what` begins the sentence."""
+    """Import `module`; ImportError with instructions if it is not installed. `what` begins the sentence."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""`tf.io.parse_example` and its kin: messages of `tf.train.Example` as tensors."""
+"""`tf.io.parse_example` and its kin: parsing of `tf.train.Example` messages to tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Values = tuple[Any, str]  # the values of a feature, and the name of their list
 
 
 class Batch:
-    """Messages that are parsed together, and how errors name them."""
+    """Messages that are parsed together, with their names for errors."""
 
     def __init__(self, maps: Sequence[Any], names: Sequence[bytes], single: bool) -> None:
         self.maps, self.names, self.single = maps, names, single
@@ -39,7 +39,7 @@ class Batch:
         return f"Name: {self.names[number].decode(errors='replace') if self.names else '<unknown>'}, "
 
     def values(self, number: int, key: str) -> Values | None:
-        """Return the values that a message has for a feature, None where it has none."""
+        """Return the values of a message's feature, or None if it is missing."""
         features = self.maps[number]
         kind = features[key].WhichOneof("kind") if key in features else None
         return None if kind is None else (getattr(features[key], kind).value, kind)
@@ -63,7 +63,7 @@ class Batch:
 
 
 def parsed(kind: str, data: bytes, told: str = "") -> Any:
-    """Return a message of bytes; InvalidArgumentError if they are none."""
+    """Parse bytes as a message; InvalidArgumentError if they are invalid."""
     try:
         return message(kind).FromString(data)
     except Exception as error:
@@ -71,7 +71,7 @@ def parsed(kind: str, data: bytes, told: str = "") -> Any:
 
 
 def fixed(batch: Batch, key: str, feature: Any) -> np.ndarray:
-    """Return a FixedLenFeature of a batch, [batch, *shape]."""
+    """Parse a FixedLenFeature of a batch to [batch, *shape]."""
     name, shape = specs.checked_dtype(feature, key), specs.checked_shape(feature, key)
     default = specs.default_of(feature, name, shape)
     result = specs.zeros_of(name, (len(batch), *shape))
@@ -95,7 +95,7 @@ def fixed(batch: Batch, key: str, feature: Any) -> np.ndarray:
 
 
 def sequence(batch: Batch, key: str, feature: Any) -> np.ndarray:
-    """Return a FixedLenSequenceFeature of a batch, [batch, longest, *shape]."""
+    """Parse a FixedLenSequenceFeature of a batch to [batch, longest, *shape]."""
     name, shape = specs.checked_dtype(feature, key), specs.checked_shape(feature, key)
     if not feature.allow_missing:
         raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
@@ -114,7 +114,7 @@ def sequence(batch: Batch, key: str, feature: Any) -> np.ndarray:
 
 
 def padded(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np.ndarray | None = None) -> np.ndarray:
-    """Return arrays of different lengths as one, [rows, longest, *shape], filled up at their ends."""
+    """Stack arrays of different lengths to [rows, longest, *shape], padded at their ends."""
     longest = max(map(len, rows), default=0)
     result = specs.zeros_of(name, (len(rows), longest, *shape))
     if filler is not None:
@@ -125,7 +125,7 @@ def padded(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np
 
 
 def variable(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
-    """Return a VarLenFeature of a batch: places [count, 2], values [count], shape [batch, longest]."""
+    """Parse a VarLenFeature of a batch to indices [count, 2], values [count], shape [batch, longest]."""
     name = specs.checked_dtype(feature, key)
     rows = [batch.typed(number, key, name) for number in range(len(batch))]
     found = [specs.zeros_of(name, (0,)) if row is None else row for row in rows]
@@ -141,7 +141,7 @@ def sparse_parts(places: list[Any], rows: list[np.ndarray], name: str, shape: li
 
 
 def placed(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
-    """Return a SparseFeature of a batch: values at places that other features hold, in row-major order."""
+    """Parse a SparseFeature of a batch: values with indices from other features, in row-major order."""
     name = specs.checked_dtype(feature, key)
     several = isinstance(feature.index_key, (list, tuple))
     keys = list(feature.index_key) if several else [feature.index_key]
@@ -179,7 +179,7 @@ class ParsedRows(NamedTuple):
 
 
 def rows(batch: Batch, key: str, feature: Any) -> ParsedRows | np.ndarray:
-    """Return a RaggedFeature: of a single message its values, of a batch a row for each message."""
+    """Parse a RaggedFeature: the values of a single message, or a row for each message of a batch."""
     if feature.partitions:
         lengths = "with partitions: parse the lengths as a feature of their own, and take tf.RaggedTensor.from_row_lengths"
         raise specs.not_parsed(key, lengths)
@@ -199,7 +199,7 @@ READERS: dict[type, Callable[[Batch, str, Any], Any]] = {
 
 
 def read(batch: Batch, key: str, feature: Any) -> Any:
-    """Return a feature of a batch: an array, the three of a SparseTensor, or Rows."""
+    """Parse a feature of a batch to an array, the three arrays of a SparseTensor, or Rows."""
     reader = READERS.get(type(feature))
     if reader is None:
         raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
@@ -211,13 +211,13 @@ def _shape(extents: Sequence[Any]) -> str:
 
 
 def ordered(features: dict[str, Any]) -> list[str]:
-    """Return the keys in the order of TensorFlow's results: sparse ones first, each kind by name."""
+    """Return the keys in the order of TensorFlow's results: sparse features first, each group by name."""
     sparse = (specs.VarLenFeature, specs.SparseFeature)
     return sorted(features, key=lambda key: (not isinstance(features[key], sparse), key))
 
 
 def given_out(value: Any) -> Any:
-    """Return an array as a tensor, three as a SparseTensor, rows as a RaggedTensor."""
+    """Convert an array to a tensor, three arrays to a SparseTensor, and rows to a RaggedTensor."""
     if isinstance(value, ParsedRows):
         splits = splits_of([len(row) for row in value.values], dtypes.as_dtype(value.row_splits_dtype).numpy)
         return with_splits(given_out(np.concatenate(value.values)), [splits])
@@ -227,7 +227,7 @@ def given_out(value: Any) -> Any:
 
 
 def _known(feature: Any, key: str, batch: tuple[int, ...]) -> list[Known] | None:
-    """Return the shape and dtype of each tensor that a feature of messages is made of; None if it is ragged."""
+    """Return the shape and dtype of the tensors of a feature; None for a ragged feature."""
     if isinstance(feature, specs.RaggedFeature):
         return None
     dtype = specs.checked_dtype(feature, key)
@@ -242,9 +242,9 @@ def _known(feature: Any, key: str, batch: tuple[int, ...]) -> list[Known] | None
 
 
 def _without_values(x: Tensor, features: dict[str, Any], parse: Callable[[Any, Any], dict[str, Any]]) -> dict[str, Any]:
-    """Return the features of messages whose values are not known: `parse` is called in a session, or where a function runs.
+    """Return the features of messages without values: `parse` is called in a session, or where a function runs.
 
-    A dataset's function gets tensors without values. NeedsValues if any is sparse, or values are needed.
+    In a dataset's function they are tensors without values. NeedsValues if a feature is sparse, or values are needed.
     """
     keys = ordered(features)
     known = {key: _known(features[key], key, x.node.aval.shape) for key in keys}
@@ -271,11 +271,11 @@ def serialized_of(serialized: Any, type: str) -> np.ndarray:
 
 @public
 def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
-    """Return the features of a batch of serialized `tf.train.Example`s: a dict of tensors and SparseTensors.
+    """Parse a batch of serialized `tf.train.Example`s to a dict of tensors and SparseTensors.
 
-    `serialized` is a vector of strings (or one, which gives what `parse_single_example` does); `features` a dict of
-    `FixedLenFeature`, `FixedLenSequenceFeature`, `VarLenFeature` and `SparseFeature`. InvalidArgumentError for bytes that
-    are no Example, a feature that is missing, or one with values of another number or dtype.
+    `serialized` is a vector of strings, or a scalar as for `parse_single_example`. `features` is a dict of `FixedLenFeature`,
+    `FixedLenSequenceFeature`, `VarLenFeature` and `SparseFeature`. InvalidArgumentError for invalid bytes, a missing feature,
+    or values of another number or dtype.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[5]))
     >>> example = tf.train.Example(features=tf.train.Features(feature={"age": feature}))
@@ -310,7 +310,7 @@ def _read_all(batch: Batch, features: dict[str, Any], first: bool = False) -> di
 
 
 def without_batch(value: Any) -> Any:
-    """Return the first of a batch of one."""
+    """Return the only entry of a batch."""
     if isinstance(value, ParsedRows):
         return value.values[0]
     if not isinstance(value, tuple):
@@ -325,7 +325,7 @@ def _single(data: np.ndarray, features: dict[str, Any]) -> dict[str, Any]:
 
 @public
 def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
-    """Return the features of one serialized `tf.train.Example`, a scalar string; see `parse_example`.
+    """Parse one serialized `tf.train.Example`, a scalar string, to a dict; see `parse_example`.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[5]))
     >>> example = tf.train.Example(features=tf.train.Features(feature={"age": feature}))
@@ -357,7 +357,7 @@ def _decode_json_example(json_examples: np.ndarray) -> np.ndarray:
 
 @public
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Return `tf.train.Example`s in JSON as serialized ones, strings of the same shape. InvalidArgumentError for other texts.
+    """Serialize `tf.train.Example`s given in JSON, to strings of the same shape. InvalidArgumentError for invalid texts.
 
     >>> example = tf.io.decode_json_example('{"features": {"feature": {"age": {"int64List": {"value": ["5"]}}}}}')
     >>> tf.io.parse_single_example(example, {"age": tf.io.FixedLenFeature([], tf.int64)})["age"].numpy()

@@ -1,4 +1,4 @@
-"""The common part of all formats of pictures: how they are told apart, limits, numbers of channels, dtypes."""
+"""Shared parts of the image formats: recognition, limits, numbers of channels, dtypes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required.
 
 
 def format_of(data: bytes) -> str:
-    """Return the format of a picture by its first bytes; InvalidArgumentError if it is none that can be read."""
+    """Return the format of an image by its first bytes; InvalidArgumentError for an unknown one."""
     if not data:
         raise invalid("Input is empty.")
     for beginning, name in MAGIC.items():
@@ -32,7 +32,7 @@ def pillow() -> Any:
 
 
 def check_size(height: int, width: int, frames: int = 1) -> None:
-    """Raise InvalidArgumentError for a picture that a small file may claim to be in order to fill the memory."""
+    """Raise InvalidArgumentError if the size in a header is so large that decoding could exhaust the memory."""
     usual = pillow().MAX_IMAGE_PIXELS
     if usual is not None and height * width * frames > 2 * usual:
         raise invalid(
@@ -43,7 +43,7 @@ def check_size(height: int, width: int, frames: int = 1) -> None:
 
 @contextlib.contextmanager
 def damaged(message: str) -> Iterator[None]:
-    """Raise whatever Pillow says of bytes that it cannot decode as an InvalidArgumentError with TensorFlow's text."""
+    """Convert errors of Pillow about undecodable bytes to InvalidArgumentError with TensorFlow's text."""
     try:
         yield
     except (OpError, MemoryError, ImportError):
@@ -55,7 +55,7 @@ def damaged(message: str) -> Iterator[None]:
 
 
 def opened(data: bytes) -> Any:
-    """Return a picture that Pillow opened and did not read yet, of a size that is allowed."""
+    """Open an image with Pillow, without reading its pixels, and check its size."""
     picture = pillow().open(io.BytesIO(data))
     check_size(picture.height, picture.width)
     return picture

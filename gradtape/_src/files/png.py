@@ -1,4 +1,4 @@
-"""PNG: decoded by Pillow, 16 bits as they are; encoded by its definition, as Pillow writes no colours of 16 bits."""
+"""PNG: decoded by Pillow, with all 16 bits; encoded here, as Pillow cannot write 16-bit colours."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gradtape._src.files.pictures import check_size, damaged, pillow
 HEADER = struct.Struct(">IIBBBBB")
 BEGINNING = b"\x89PNG\r\n\x1a\n"
 LARGEST_SIDE = 1 << 27
-COLOURS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # channels by PNG's number for the kind of picture
+COLOURS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # channels by PNG's colour type
 KINDS = {1: 0, 2: 4, 3: 2, 4: 6}
 PALETTE = 3
-RED, GREEN, BLUE = 9797, 19234, 3737  # libpng's weights of grey, of 32768
+RED, GREEN, BLUE = 9797, 19234, 3737  # libpng's weights for the conversion to grey, in units of 1/32768
 
 
 def decode(data: bytes, channels: int, wide: bool) -> np.ndarray:
-    """Return the pixels of a PNG, [height, width, channels], uint8 or uint16 if `wide`. Channels 0: as many as it has."""
+    """Decode a PNG to [height, width, channels], uint8, or uint16 if `wide`. Channels 0 keeps those of the file."""
     if len(data) < 33 or data[12:16] != b"IHDR":
         raise invalid("Invalid PNG. Failed to initialize decoder.")
     width, height, bits, kind, *_ = HEADER.unpack_from(data, 16)
@@ -43,7 +43,7 @@ def decode(data: bytes, channels: int, wide: bool) -> np.ndarray:
 
 
 def _whole(data: bytes) -> bool:
-    """Return whether all chunks are there, as far as the data go."""
+    """Return whether the data end after a complete chunk."""
     at = len(BEGINNING)
     while at + 12 <= len(data) and data[at + 4 : at + 8] != b"IEND":
         at += 12 + int.from_bytes(data[at : at + 4], "big")
@@ -51,7 +51,7 @@ def _whole(data: bytes) -> bool:
 
 
 def _pixels(data: bytes, bits: int, kind: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the channels that are stored, and the alpha channel that a chunk tRNS stands for."""
+    """Return the stored channels, and the alpha channel of a chunk tRNS."""
     picture = pillow().open(io.BytesIO(data))
     if bits == 16 and kind != 0:
         array = _wide(data, picture, COLOURS[kind])
@@ -76,8 +76,8 @@ def _transparent(array: np.ndarray, colour: Any, opaque: int) -> np.ndarray | No
 
 
 def _wide(data: bytes, picture: Any, channels: int) -> np.ndarray:
-    """Return 16 bits of each sample, of which Pillow gives 8: the upper ones and, told that the order is the other, the lower."""
-    if channels == 2:  # grey and alpha have as many bytes as four channels of 8 bits
+    """Return 16-bit samples. Pillow returns the upper 8 bits, and with the other byte order the lower 8."""
+    if channels == 2:  # grey and alpha are read as four channels of 8 bits
         bytes_ = _unpacked(picture, "RGBA").astype(np.uint16)
         return bytes_[..., 0::2] << 8 | bytes_[..., 1::2]
     mode = "RGB" if channels == 3 else "RGBA"
@@ -91,14 +91,14 @@ def _unpacked(picture: Any, raw: str) -> np.ndarray:
 
 
 def _with_channels(pixels: np.ndarray, transparent: np.ndarray | None, wanted: int) -> np.ndarray:
-    """Return pixels with another number of channels: grey by libpng's weights, opaque where nothing is said of alpha."""
+    """Convert pixels to another number of channels: grey by libpng's weights, opaque unless there is an alpha channel."""
     given = pixels.shape[-1]
     colour, alpha = (pixels[..., :-1], pixels[..., -1]) if given % 2 == 0 else (pixels, transparent)
     if wanted >= 3 and colour.shape[-1] == 1:
         colour = np.repeat(colour, 3, axis=-1)
     elif wanted < 3 and colour.shape[-1] == 3:
         red, green, blue = np.moveaxis(colour.astype(np.uint32), -1, 0)
-        half = 1 << 14 if pixels.dtype == np.uint16 else 0  # of 8 bits libpng does not round
+        half = 1 << 14 if pixels.dtype == np.uint16 else 0  # for 8 bits libpng does not round
         mixed = (red * RED + green * GREEN + blue * BLUE + half) >> 15
         colour = mixed.astype(pixels.dtype)[..., None]
     if wanted % 2:
@@ -109,7 +109,7 @@ def _with_channels(pixels: np.ndarray, transparent: np.ndarray | None, wanted: i
 
 
 def encode(pixels: np.ndarray, compression: int) -> bytes:
-    """Return pixels [height, width, channels], uint8 or uint16, as a PNG. Each row has the filter that suits it."""
+    """Encode pixels [height, width, channels], uint8 or uint16, as a PNG. Each row gets its best filter."""
     height, width, channels = pixels.shape
     size = pixels.dtype.itemsize
     rows = pixels.astype(pixels.dtype.newbyteorder(">"), copy=False).reshape(height, -1).view(np.uint8)
@@ -123,7 +123,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _filtered(rows: np.ndarray, apart: int) -> bytes:
-    """Return rows of bytes as differences to what lies `apart` to the left, above, or neither: whichever is smallest."""
+    """Filter rows of bytes by the difference to the pixel on the left (`apart` bytes), above, or none, whichever is smallest."""
     left, above = np.zeros_like(rows), np.zeros_like(rows)
     left[:, apart:], above[1:] = rows[:, :-apart], rows[:-1]
     choices = np.stack([rows, rows - left, rows - above])

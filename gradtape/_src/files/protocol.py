@@ -1,4 +1,4 @@
-"""TensorBoard's package, whose messages are those of TensorFlow: graphs, events, summaries. Imported when first used."""
+"""TensorBoard's package, which has TensorFlow's messages (graphs, events, summaries), imported on first use."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from gradtape._src.core.tensors.tensor import Tensor
 
 
 def package(module: str) -> Any:
-    """Return a module of TensorBoard's package; ImportError with the way out where it is not installed."""
+    """Return a module of TensorBoard's package; ImportError with instructions if it is not installed."""
     loaded = sys.modules.get("tensorflow")
     if loaded is None or getattr(loaded, "Tensor", None) is Tensor:
-        # By this module's name TensorBoard's package knows that it is to do without TensorFlow, which it would load, or take
-        # gradtape for (`gradtape run`).
+        # This module makes TensorBoard's package work without TensorFlow. Else it would import it, or use gradtape instead.
         sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
     try:
         return import_module(f"tensorboard.{module}")
@@ -27,5 +26,4 @@ def package(module: str) -> Any:
 
 
 def protocol(name: str) -> Any:
-    """Return the module of the messages of one `.proto` file."""
     return package(f"compat.proto.{name}_pb2")

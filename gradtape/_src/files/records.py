@@ -1,6 +1,6 @@
-"""Files of records: TFRecord, with its checksums and compressions; lines of text; records of one length.
+"""Files of records: TFRecord with checksums and compression, lines of text, records of fixed length.
 
-A TFRecord file holds, for each record, its length (8 bytes), a checksum of these, the record, and a checksum of that.
+A TFRecord file has for each record its length (8 bytes), a checksum of the length, the record, and a checksum of that.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gradtape._src.core.base.public import public
 from gradtape._src.files.packages import package
 from gradtape._src.files.systems import name_of, open_bytes, told
 
-PIECE = 1 << 18  # bytes that are read at a time: a length in a damaged file sets aside no more
+PIECE = 1 << 18  # bytes read at a time, so that an invalid length allocates no more
 LENGTH, CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 HEAD = LENGTH.size + CHECKSUM.size
-WINDOWS = {"ZLIB": 15, "GZIP": 31}  # what zlib is told about the header of the file
+WINDOWS = {"ZLIB": 15, "GZIP": 31}  # zlib's codes for the format of the header
 
 
 def masked_checksum(data: bytes) -> int:
-    """Return the CRC-32C of `data`, masked as TFRecord files have it."""
+    """Return the CRC-32C of `data` with the mask of TFRecord files."""
     crc = package("google_crc32c", "TFRecord files and checkpoints of TensorFlow").value(data)
     masked: int = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     return masked
@@ -34,16 +34,16 @@ def masked_checksum(data: bytes) -> int:
 
 
 class Inflated:
-    """A stream of bytes that is read from a compressed file, never more at a time than asked for."""
+    """A decompressed stream of a file, read on demand."""
 
     def __init__(self, file: IO[bytes], compression: str, path: str) -> None:
         self._file, self._window, self._path = file, WINDOWS[compression], path
         self._stream, self._waiting, self._begun = zlib.decompressobj(self._window), b"", False
 
     def read(self, count: int) -> bytes:
-        """Return up to `count` bytes; none at the end of the file. DataLossError if the file is not compressed, or not whole."""
+        """Return up to `count` bytes; none at the end. DataLossError if the file is not compressed, or truncated."""
         while True:
-            if self._stream.eof:  # what follows is one more compressed file
+            if self._stream.eof:  # another compressed member may follow
                 self._waiting = self._stream.unused_data
                 self._stream, self._begun = zlib.decompressobj(self._window), False
             given = self._waiting or self._file.read(PIECE)
@@ -62,13 +62,13 @@ class Inflated:
 
 
 def _inflation(error: zlib.error) -> str:
-    """Return TensorFlow's text for an error of zlib: `Error -3 while decompressing data: incorrect header check`."""
+    """Format an error of zlib as in TensorFlow: `Error -3 while decompressing data: incorrect header check`."""
     number, _, reason = str(error).removeprefix("Error ").partition(" while decompressing data: ")
     return f"inflate() failed with error {number}: {reason}"
 
 
 def inflate(data: bytes, compression: str) -> bytes:
-    """Return the decompressed bytes; what there is of them if the end is missing, as in TensorFlow."""
+    """Uncompress bytes. As in TensorFlow, truncated data give a truncated result."""
     stream = zlib.decompressobj(WINDOWS[compression])
     try:
         return stream.decompress(data)
@@ -77,7 +77,7 @@ def inflate(data: bytes, compression: str) -> bytes:
 
 
 def compression_of(value: str) -> str:
-    """Return a compression if it is one that files of records have; InvalidArgumentError otherwise."""
+    """Check a compression of record files; InvalidArgumentError for an unknown one."""
     if value not in ("", *WINDOWS):
         raise invalid(f"Unsupported compression_type: {value!r}. Give '', 'GZIP' or 'ZLIB'.")
     return value
@@ -92,7 +92,7 @@ def _damaged(path: str, text: str) -> DataLossError:
 
 
 def _exactly(stream: Any, count: int) -> bytes:
-    """Return the next `count` bytes of a stream, or fewer at its end. Memory is taken for what is there only."""
+    """Return the next `count` bytes of a stream, or fewer at its end. Memory is allocated for existing bytes only."""
     pieces, missing = [], count
     while missing and (piece := stream.read(min(missing, PIECE))):
         pieces.append(piece)
@@ -101,7 +101,7 @@ def _exactly(stream: Any, count: int) -> bytes:
 
 
 def tf_records(path: str, compression: str = "") -> Iterator[bytes]:
-    """Yield the records of a TFRecord file. DataLossError for one that is damaged or not complete."""
+    """Yield the records of a TFRecord file. DataLossError for a damaged or truncated one."""
     with open_bytes(path) as file:
         stream, offset = _opened(file, compression, path), 0
         ended = "EOF reached" if compression else "Read less bytes than requested"
@@ -124,7 +124,7 @@ def tf_records(path: str, compression: str = "") -> Iterator[bytes]:
 
 
 def text_lines(path: str, compression: str = "") -> Iterator[bytes]:
-    """Yield the lines of a file without their ends. Carriage returns are left out, wherever they stand, as in TensorFlow."""
+    """Yield the lines of a file without their ends. As in TensorFlow, all carriage returns are removed."""
     with open_bytes(path) as file:
         stream, pending = _opened(file, compression, path), []
         with told(path):
@@ -139,9 +139,9 @@ def text_lines(path: str, compression: str = "") -> Iterator[bytes]:
 
 
 def fixed_length_records(path: str, length: int, header: int = 0, footer: int = 0, compression: str = "") -> Iterator[bytes]:
-    """Yield the records of `length` bytes between a header and a footer of so many bytes.
+    """Yield the records of `length` bytes between a header and a footer, both sizes in bytes.
 
-    InvalidArgumentError if what is between them is no whole number of records; DataLossError at the end of a compressed file.
+    InvalidArgumentError if the length of the file does not fit; for a compressed file DataLossError at its end.
     """
 
     def odd(body: int) -> str:
@@ -181,9 +181,9 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """The compression of a TFRecord file: "GZIP", "ZLIB" or "" (not at all), and zlib's settings.
+    """The compression of a TFRecord file: "GZIP", "ZLIB" or "" (none), and zlib's settings.
 
-    `flush_mode` and the sizes of buffers are accepted and change nothing.
+    `flush_mode` and the sizes of buffers have no effect.
 
     >>> with tf.io.TFRecordWriter("ram://packed", tf.io.TFRecordOptions("GZIP", compression_level=9)) as writer:
     ...     writer.write(b"first")
@@ -216,7 +216,7 @@ class TFRecordOptions:
     @classmethod
     @public
     def get_compression_type_string(cls, options: Any) -> str:
-        """Return the compression that options, a name or one of TensorFlow 1's numbers stand for. ValueError for another."""
+        """Return the compression of options, given as such, by name or by TensorFlow 1's number. ValueError for others."""
         if not options:
             return ""
         if isinstance(options, TFRecordOptions):
@@ -246,7 +246,7 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes records to a TFRecord file, which it makes anew. A context manager closes it at its end.
+    """A writer of records to a new TFRecord file. As a context manager it closes the file at the end.
 
     >>> with tf.io.TFRecordWriter("ram://records") as writer:
     ...     writer.write(b"first")
@@ -259,7 +259,7 @@ class TFRecordWriter:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(compression_type=options)
         self._path, self._deflate = name_of(path), options._deflater()
-        masked_checksum(b"")  # without the package nothing is written
+        masked_checksum(b"")  # fails without the package before anything is written
         self._file: IO[bytes] | None = open_bytes(self._path, "wb")
 
     def _opened(self) -> IO[bytes]:
@@ -281,7 +281,7 @@ class TFRecordWriter:
 
     @public
     def flush(self) -> None:
-        """Write to the file what is held back."""
+        """Flush buffered bytes to the file."""
         file = self._opened()
         with told(self._path):
             if self._deflate is not None:
@@ -290,7 +290,7 @@ class TFRecordWriter:
 
     @public
     def close(self) -> None:
-        """Write what is held back, and close the file."""
+        """Flush buffered bytes, and close the file."""
         if self._file is None:
             return
         file, self._file = self._file, None

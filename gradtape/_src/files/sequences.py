@@ -1,4 +1,4 @@
-"""`tf.io.parse_single_sequence_example` and `parse_sequence_example`: messages with features for each of their steps."""
+"""`tf.io.parse_single_sequence_example` and `parse_sequence_example`: messages with features per step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TYPE = "ParseSequenceExampleV2"
 
 
 def _steps(lists: Any, key: str, name: str, told: str) -> list[np.ndarray] | None:
-    """Return the values of each step of a feature list; None where the message has no such list."""
+    """Return the values of each step of a feature list; None if the message does not have it."""
     if key not in lists:
         return None
     found = []
@@ -44,7 +44,7 @@ def _steps(lists: Any, key: str, name: str, told: str) -> list[np.ndarray] | Non
 
 
 def _dense(messages: list[Any], key: str, feature: Any, told: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a FixedLenSequenceFeature [batch, longest, *shape], and how many steps each message has."""
+    """Parse a FixedLenSequenceFeature to [batch, longest, *shape] and the number of steps of each message."""
     name, shape = specs.checked_dtype(feature, key), specs.checked_shape(feature, key)
     rows = []
     for lists, begins in zip(messages, told, strict=True):
@@ -65,7 +65,7 @@ def _dense(messages: list[Any], key: str, feature: Any, told: list[str]) -> tupl
 
 
 def _sparse(messages: list[Any], key: str, feature: Any, told: list[str]) -> tuple[np.ndarray, ...]:
-    """Return a VarLenFeature as a SparseTensor's parts, [batch, longest, most values of a step]."""
+    """Parse a VarLenFeature to a SparseTensor's parts, of shape [batch, longest, most values of a step]."""
     name = specs.checked_dtype(feature, key)
     found = [_steps(lists, key, name, begins) or [] for lists, begins in zip(messages, told, strict=True)]
     places = [(n, t, at) for n, steps in enumerate(found) for t, step in enumerate(steps) for at in range(len(step))]
@@ -122,10 +122,10 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the features of one serialized `tf.train.SequenceExample`: dicts of those of its context, and of its steps.
+    """Parse one serialized `tf.train.SequenceExample` to a dict of context features and a dict of step features.
 
-    `context_features` are as in `parse_example`; `sequence_features` `FixedLenSequenceFeature`s, which give tensors
-    [steps, *shape], and `VarLenFeature`s, which give SparseTensors [steps, most values].
+    `context_features` are those of `parse_example`. `sequence_features` are `FixedLenSequenceFeature`s, for tensors [steps,
+    *shape], and `VarLenFeature`s, for SparseTensors [steps, most values].
 
     >>> steps = [tf.train.Feature(float_list=tf.train.FloatList(value=[x])) for x in (0.5, 1.5)]
     >>> lists = tf.train.FeatureLists(feature_list={"x": tf.train.FeatureList(feature=steps)})
@@ -150,10 +150,10 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return the features of a vector of serialized `tf.train.SequenceExample`s: of the context, of the steps, and lengths.
+    """Parse a vector of serialized `tf.train.SequenceExample`s to dicts of context features, step features, and lengths.
 
-    Steps are filled up with zeros to the longest message: tensors [batch, steps, *shape]. The third dict has how many steps
-    each message has, int64 [batch], for each dense feature.
+    Steps are zero-padded to the longest message: tensors [batch, steps, *shape]. The third dict has the number of steps of
+    each message, int64 [batch], for each dense feature.
 
     >>> def example(*values):
     ...     steps = [tf.train.Feature(float_list=tf.train.FloatList(value=[x])) for x in values]

@@ -1,4 +1,4 @@
-"""`tf.audio`: WAV files of 16 bits, as bytes and as samples."""
+"""`tf.audio`: encoding and decoding of 16-bit WAV files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import Aval
 from gradtape._src.files.ops import Known, host_op, of_bytes, strings
 
-HEADER = struct.Struct("<4sI4s4sIHHIIHH")  # as it stands before the chunk of samples
-SCALE = 32768.0  # what a sample of 1.0 would be, if 16 bits could hold it
+HEADER = struct.Struct("<4sI4s4sIHHIIHH")  # the bytes before the chunk of samples
+SCALE = 32768.0  # the 16-bit sample for 1.0, which is just out of range
 
 
 class DecodeWav(NamedTuple):
-    """The samples of a sound, float32 [samples, channels] in [-1, 1], and how many of them there are in a second."""
+    """The samples of a sound, float32 [samples, channels] in [-1, 1], and the sample rate."""
 
     audio: Tensor
     sample_rate: Tensor
@@ -43,7 +43,7 @@ def _expect(data: bytes, place: int, wanted: bytes) -> None:
 
 
 def _format(data: bytes) -> tuple[int, int, int]:
-    """Return `(channels, samples in a second, place behind the header)`; InvalidArgumentError unless it is PCM of 16 bits."""
+    """Return `(channels, sample rate, offset behind the header)`; InvalidArgumentError unless it is 16-bit PCM."""
     for place, wanted in ((0, b"RIFF"), (8, b"WAVE"), (12, b"fmt ")):
         _expect(data, place, wanted)
     size, kind, channels, rate, in_second, in_frame, bits = struct.unpack("<IHHIIHH", _taken(data, 16, 20))
@@ -76,7 +76,7 @@ def _decode_wav(contents: np.ndarray, *, channels: int, samples: int) -> tuple[n
 
 
 def _shaped(found: np.ndarray, channels: int, samples: int) -> np.ndarray:
-    """Return so many channels, of which the last is repeated, and so many samples, the missing ones 0; −1 for all."""
+    """Cut or pad samples: the last channel is repeated, missing samples are 0; −1 keeps all."""
     wanted = found.shape[1] if channels < 0 else channels
     found = found[:, np.arange(wanted).clip(max=found.shape[1] - 1)]
     if 0 <= samples <= len(found) or samples < 0:
@@ -86,10 +86,10 @@ def _shaped(found: np.ndarray, channels: int, samples: int) -> np.ndarray:
 
 @public
 def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> DecodeWav:
-    """Return `(audio, sample_rate)` of a WAV file of 16 bits: float32 [samples, channels] in [-1, 1], and an int32.
+    """Decode a 16-bit WAV file to `(audio, sample_rate)`: float32 [samples, channels] in [-1, 1], and an int32.
 
-    `desired_channels` and `desired_samples` cut or fill up: missing channels repeat the last, missing samples are 0.
-    InvalidArgumentError for bytes that are no such file.
+    `desired_channels` and `desired_samples` cut or pad: missing channels repeat the last one, missing samples are 0.
+    InvalidArgumentError for other files.
 
     >>> sound = tf.audio.encode_wav(tf.constant([[0.5], [-0.25]]), 8000)
     >>> audio, rate = tf.audio.decode_wav(sound, desired_samples=3)
@@ -115,9 +115,9 @@ def _encode_wav(audio: np.ndarray, sample_rate: np.ndarray) -> np.ndarray:
 
 @public
 def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Tensor:
-    """Return the bytes of a WAV file of 16 bits, a scalar string: `audio` is float32 [samples, channels] in [-1, 1].
+    """Encode `audio`, float32 [samples, channels] in [-1, 1], as a 16-bit WAV file, a scalar string.
 
-    Samples beyond that are cut to it. `sample_rate` is how many there are in a second.
+    Samples out of range are clipped. `sample_rate` is the number of samples per second.
 
     >>> len(tf.audio.encode_wav(tf.zeros([4, 1]), 8000).numpy())
     52

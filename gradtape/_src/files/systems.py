@@ -41,7 +41,7 @@ KINDS: dict[int | None, type[OpError]] = {
     errno.EFBIG: ResourceExhaustedError,
     errno.EMFILE: ResourceExhaustedError,
 }
-# What packages of fsspec raise without a number.
+# Errors that packages of fsspec raise without a number.
 NUMBERS: dict[type[OSError], int] = {
     FileNotFoundError: errno.ENOENT,
     FileExistsError: errno.EEXIST,
@@ -49,19 +49,19 @@ NUMBERS: dict[type[OSError], int] = {
     NotADirectoryError: errno.ENOTDIR,
     PermissionError: errno.EACCES,
 }
-NAMES = {"ram": "memory"}  # TensorFlow's schemes that fsspec has under another name
+NAMES = {"ram": "memory"}  # TensorFlow's schemes with another name in fsspec
 
 
 @contextlib.contextmanager
 def told(path: str) -> Iterator[None]:
-    """Raise what the operating system refuses as TensorFlow's error: `path; No such file or directory`."""
+    """Convert errors of the operating system to TensorFlow's: `path; No such file or directory`."""
     try:
         yield
     except OSError as error:
         number = error.errno or NUMBERS.get(type(error))
         text = os.strerror(number) if number else str(error)
         raise KINDS.get(number, UnknownError)(None, None, f"{path}; {text}") from error
-    except ValueError as error:  # a NUL in a name
+    except ValueError as error:  # a NUL character in a name
         raise InvalidArgumentError(None, None, f"{path!r} is no name of a file: {error}.") from error
 
 
@@ -84,7 +84,7 @@ class Local:
         return os.stat(path).st_size
 
     def modified(self, path: str) -> int:
-        """Return when a file was last changed, in nanoseconds since 1970."""
+        """Return the time of a file's last change, in nanoseconds since 1970."""
         return os.stat(path).st_mtime_ns
 
     def listdir(self, path: str) -> list[str]:
@@ -108,7 +108,7 @@ class Local:
         shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
 
     def write_whole(self, path: str, contents: bytes) -> None:
-        """Write a file under another name and rename it, so that there is all of it or what was there before."""
+        """Write a file atomically: under another name first, which is then renamed."""
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with replacing(path, save=False) as part:
@@ -141,7 +141,7 @@ class Remote:
         return int(self.system.info(self._path(path))["size"] or 0)
 
     def modified(self, path: str) -> int:
-        """Return when a file was last changed, in nanoseconds since 1970; 0 where the file system does not tell."""
+        """Return the time of a file's last change, in nanoseconds since 1970; 0 if the file system does not know it."""
         try:
             return int(self.system.modified(self._path(path)).timestamp() * 1e9)
         except (NotImplementedError, AttributeError, LookupError, FileNotFoundError):
@@ -169,7 +169,7 @@ class Remote:
         self.system.rm(self._path(path), recursive=True)
 
     def write_whole(self, path: str, contents: bytes) -> None:
-        """Write a file in one request, which object stores make whole or not at all."""
+        """Write a file in one request, which is atomic in object stores."""
         self.system.pipe_file(self._path(path), contents)
 
 
@@ -178,7 +178,7 @@ LOCAL = Local()
 
 
 def system_of(path: str) -> tuple[System, str]:
-    """Return the file system of a path, and the path in it; UnimplementedError for a scheme that fsspec does not know."""
+    """Return the file system of a path, and the path within it; UnimplementedError for a scheme that fsspec does not know."""
     scheme, separator, rest = path.partition("://")
     if not separator or not scheme.isidentifier():
         return LOCAL, path
@@ -194,7 +194,7 @@ def system_of(path: str) -> tuple[System, str]:
 
 
 def name_of(path: Any) -> str:
-    """Return a path that may be a str, bytes or PathLike as a str; TypeError for anything else."""
+    """Convert a path (str, bytes or PathLike) to a str; TypeError for anything else."""
     path = os.fspath(path)
     return os.fsdecode(path)
 
@@ -207,7 +207,7 @@ def open_bytes(path: str, mode: str = "rb") -> IO[bytes]:
 
 
 def write_whole(path: str, contents: bytes, parents: bool = False) -> None:
-    """Write the file `path`: whole, or not at all. `parents` makes the directories above it."""
+    """Write the file `path` atomically. `parents` creates the directories above it."""
     system, inside = system_of(path)
     with told(path):
         above = os.path.dirname(inside)
@@ -217,9 +217,9 @@ def write_whole(path: str, contents: bytes, parents: bool = False) -> None:
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the names that match a pattern, sorted: `*`, `?`, `[…]` and `\\`, none of which matches a `/`.
+    """Return the names that match a pattern with `*`, `?`, `[…]` and `\\`, sorted. None of these matches a `/`.
 
-    A pattern without a directory gives names that begin with `./`, as in TensorFlow.
+    As in TensorFlow, matches of a pattern without a directory begin with `./`.
     """
     scheme, separator, rest = pattern.partition("://")
     prefix = f"{scheme}://" if separator and scheme.isidentifier() else ""
@@ -258,7 +258,7 @@ def _is_pattern(part: str) -> bool:
 
 
 def _expression(part: str) -> str:
-    """Return a pattern for fnmatch, in which a backslash is no escape."""
+    """Convert a pattern for fnmatch, in which a backslash is no escape."""
     pieces, at = [], 0
     while at < len(part):
         if part[at] == "\\" and at + 1 < len(part):

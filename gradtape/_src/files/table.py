@@ -1,7 +1,7 @@
-"""Tables of sorted keys and values, in the format of LevelDB: the index of TensorFlow's checkpoints is one.
+"""Tables of sorted keys and values in LevelDB's format, such as the index of TensorFlow's checkpoints.
 
-A table is blocks, the last of which lists the others. A key in a block is stored without the bytes that it has in common with
-the one before it. Every block has a checksum.
+A table is a sequence of blocks, the last of which lists the others. Within a block, a key is stored without the prefix that it
+shares with the key before. Every block has a checksum.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from gradtape._src.files.varint import packed, varint
 
 FOOTER = 48
 MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
-TRAILER = 1 + CHECKSUM.size  # of a block: how it is compressed, and its checksum
+TRAILER = 1 + CHECKSUM.size  # of a block: kind of compression, and checksum
 PLAIN, SNAPPY = 0, 1
-BLOCK = 4096  # bytes after which a block that is written ends
-MOST_KEYS = 64  # how many times the bytes of a block all its keys may have together: a small file could spell out endless keys
+BLOCK = 4096  # a written block ends after this number of bytes
+# The limit on the size of all keys, in multiples of the block. Shared prefixes could make a small file expand endlessly.
+MOST_KEYS = 64
 
 
 def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys and values of a table, in order. ValueError if it is damaged, or is none."""
+    """Yield the keys and values of a table, in order. ValueError if it is damaged or no table."""
     footer = data[-FOOTER:]
     if len(footer) < FOOTER or not footer.endswith(MAGIC):
         raise ValueError("it does not end as a table ends")
     more, at = _handle(footer, 0)
-    _block(data, more)  # nothing in a checkpoint; it is only checked
+    _block(data, more)  # empty in a checkpoint, and only checked
     listed, _ = _handle(footer, at)
     before = None
     for _, value in _entries(_block(data, listed)):
@@ -39,7 +40,7 @@ def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
-    """Read the handle of a block: return its begin, its length, and the end of the handle."""
+    """Parse the handle of a block: return the block's offset and length, and the end of the handle."""
     begin, at = varint(data, at)
     length, at = varint(data, at)
     return (begin, length), at
@@ -80,7 +81,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def written(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return a table of keys and values, which are sorted by their keys. Nothing is compressed."""
+    """Write keys and values, sorted by key, as an uncompressed table."""
     data, listed, block = bytearray(), [], []
     for pair in pairs:
         block.append(pair)

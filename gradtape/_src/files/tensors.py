@@ -1,4 +1,4 @@
-"""Tensors as bytes and messages: `serialize_tensor`, `parse_tensor`, `make_tensor_proto`, `make_ndarray`."""
+"""Tensors as bytes and as messages: `serialize_tensor`, `parse_tensor`, `make_tensor_proto`, `make_ndarray`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradtape._src.files import varint
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import a_string, host_op, of_bytes, single, strings
 
-# The field of a TensorProto that holds single values of a dtype.
+# The field of a TensorProto for single values of a dtype.
 FIELDS = {
     "float32": "float_val",
     "float64": "double_val",
@@ -45,7 +45,7 @@ def _shaped(dtype: Any, shape: Any) -> Any:
 
 
 def encoded(array: np.ndarray, packed: bool = False) -> bytes:
-    """Return an array as the bytes of a TensorProto; strings one by one, or `packed` behind their lengths."""
+    """Encode an array as a TensorProto in bytes, with strings as single values, or `packed` behind their lengths."""
     dtype = dtypes.as_dtype(array.dtype)
     made = _shaped(dtype, array.shape)
     if dtype == dtypes.string and packed:
@@ -60,7 +60,7 @@ def encoded(array: np.ndarray, packed: bool = False) -> bytes:
 
 
 def _unpacked(content: bytes, count: int) -> list[bytes]:
-    """Return strings that stand packed behind their lengths; ValueError if these do not fit."""
+    """Return packed strings, which follow their lengths; ValueError if the lengths are wrong."""
     lengths, at = [], 0
     for _ in range(count):
         length = shift = 0
@@ -86,7 +86,7 @@ def _little(array: np.ndarray) -> np.ndarray:
 
 
 def decoded(made: Any) -> np.ndarray:
-    """Return the array that a TensorProto holds; ValueError if its content does not fit its shape or dtype."""
+    """Convert a TensorProto to an array; ValueError if its content does not match its shape or dtype."""
     try:
         dtype = dtypes.as_dtype(int(made.dtype))
     except TypeError:
@@ -117,14 +117,14 @@ def decoded(made: Any) -> np.ndarray:
         array = np.array(values, np.int64 if field == "int_val" else dtype.numpy).astype(dtype.numpy)
     if array.size == count:
         return array.reshape(shape)
-    # Fewer values: the last one stands for the rest. An array is made of what is there only, however large the shape.
+    # Fewer values than elements: the last one is repeated. The size of the array is limited, whatever the shape claims.
     if array.size > count or (count - array.size) * dtype.numpy.itemsize > LARGEST:
         raise ValueError(f"{array.size} values are no {dtype.name}{shape}")
     filler = array[-1:] if array.size else of_bytes([b""], (1,)) if dtype == dtypes.string else np.zeros(1, dtype.numpy)
     return np.concatenate([array, np.repeat(filler, count - array.size)]).reshape(shape)
 
 
-LARGEST = 1 << 30  # bytes that one value of a message may be repeated to
+LARGEST = 1 << 30  # limit, in bytes, for the repetition of a message's last value
 
 
 @host_op("SerializeTensor", gives=a_string, traits="writes_bytes")
@@ -134,7 +134,7 @@ def _serialize_tensor(tensor: np.ndarray) -> np.ndarray:
 
 @public
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """Return a tensor as a string, TensorFlow's `TensorProto` in bytes; `parse_tensor` makes the tensor of it.
+    """Serialize a tensor to a scalar string, TensorFlow's `TensorProto` in bytes, for `parse_tensor`.
 
     >>> tf.io.parse_tensor(tf.io.serialize_tensor([[1.0, 2.0]]), tf.float32).numpy()
     array([[1., 2.]], dtype=float32)
@@ -166,7 +166,7 @@ def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
 
 @public
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """Return the tensor that a scalar string of `serialize_tensor` holds. InvalidArgumentError if it is not of `out_type`.
+    """Parse a scalar string of `serialize_tensor` to a tensor. InvalidArgumentError if its dtype is not `out_type`.
 
     >>> tf.io.parse_tensor(tf.io.serialize_tensor([1, 2]), tf.int32).numpy()
     array([1, 2], dtype=int32)
@@ -176,7 +176,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 
 @public
 def make_ndarray(tensor: Any) -> np.ndarray:
-    """Return the array that a `TensorProto` holds. TypeError for a message of a dtype that is not there.
+    """Convert a `TensorProto` to an array. TypeError for an unknown dtype.
 
     >>> tf.make_ndarray(tf.make_tensor_proto([1, 2]))
     array([1, 2], dtype=int32)
@@ -191,7 +191,7 @@ def make_ndarray(tensor: Any) -> np.ndarray:
 def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
 ) -> Any:
-    """Return `values` as a `TensorProto`. With a `shape`, fewer values than it has elements are repeated from the last one on.
+    """Convert `values` to a `TensorProto`. If `shape` has more elements, the last value is repeated.
 
     >>> proto = tf.make_tensor_proto([1, 2], shape=[2, 2])
     >>> print(proto.int_val, tf.make_ndarray(proto).tolist())
@@ -213,7 +213,7 @@ def make_tensor_proto(
 
 
 def proto_of(array: np.ndarray, extents: list[int]) -> Any:
-    """Return an array as the TensorProto that TensorFlow makes of a constant: bytes of numbers, single values one by one."""
+    """Convert an array to the TensorProto of a constant in TensorFlow: numbers as bytes, a single value as a value."""
     dtype = dtypes.as_dtype(array.dtype)
     if dtype != dtypes.string and array.size == math.prod(extents) and array.size > 1:
         made = _shaped(dtype, extents)
@@ -223,7 +223,7 @@ def proto_of(array: np.ndarray, extents: list[int]) -> Any:
 
 
 def _of_values(dtype: Any, extents: list[int], flat: np.ndarray) -> Any:
-    """Return a TensorProto whose values stand one by one."""
+    """Return a TensorProto with single values."""
     made = _shaped(dtype, extents)
     field = FIELDS.get(dtype.name, "int_val")
     if dtype == dtypes.string:

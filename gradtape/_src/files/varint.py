@@ -1,12 +1,12 @@
-"""Whole numbers of 7 bits a byte."""
+"""Variable-length integers, with 7 bits per byte."""
 
 from __future__ import annotations
 
-LONGEST = 10  # bytes
+LONGEST = 10  # maximum number of bytes
 
 
 def packed(number: int) -> bytes:
-    """Return the bytes of a whole number that is not negative."""
+    """Encode an integer ≥ 0."""
     result = bytearray()
     while number > 127:
         result.append(number & 127 | 128)
@@ -16,7 +16,7 @@ def packed(number: int) -> bytes:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that stands at `at`, the lower bits first, and where it ends; ValueError if it does not end."""
+    """Decode the integer at offset `at`, lower bits first; return it and its end. ValueError if it is truncated."""
     number = 0
     for place, byte in enumerate(data[at : at + LONGEST]):
         number |= (byte & 127) << 7 * place

@@ -1,8 +1,8 @@
-"""Files and folders that are there as a whole or not at all: written under another name, and renamed.
+"""Atomic writing of files and folders: under a temporary name, which is renamed at the end.
 
-The other name says whose it is: a dot, 16 hexadecimal digits, `.part.` and the end of the right name. A process that is killed
-leaves such a file. The next one that saves into the folder removes it: whoever writes there holds a lock on the folder,
-so what lies there while nobody holds one belongs to nobody.
+The temporary name is a dot, 16 hexadecimal digits, `.part.` and the end of the final name. A killed process leaves such a
+file, which the next save into the folder removes. Writers hold a lock on the folder. So temporary files belong to nobody if no
+one holds it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import shutil
 from collections.abc import Callable, Iterator
 
 PART = re.compile(r"\.[0-9a-f]{16}\.part\..+", re.DOTALL)
-LONGEST = 200  # bytes of the right name that are kept: file systems allow 255 in all
+LONGEST = 200  # bytes of the final name that are kept: file systems allow 255 in total
 
 
 def remove_parts(folder: str) -> None:
-    """Remove what was written under a passing name in a folder."""
+    """Remove the temporary files in a folder."""
     with os.scandir(folder) as entries:
         found = [entry for entry in entries if PART.fullmatch(entry.name)]
     for entry in found:
@@ -29,9 +29,9 @@ def remove_parts(folder: str) -> None:
 
 @contextlib.contextmanager
 def writing(folder: str, clear: Callable[[str], None] | None = remove_parts) -> Iterator[None]:
-    """Hold the lock of those that write into a folder. If nobody else does, `clear(folder)` comes first.
+    """Hold the writers' lock on a folder. If no one else holds it, call `clear(folder)` first.
 
-    Where a file system has no locks, or the folder may not be read, nothing is cleared.
+    On a file system without locks, or if the folder cannot be read, nothing is cleared.
     """
     try:
         import fcntl
@@ -54,10 +54,10 @@ def writing(folder: str, clear: Callable[[str], None] | None = remove_parts) -> 
 
 @contextlib.contextmanager
 def replacing(path: str, save: bool = True) -> Iterator[str]:
-    """Give the path of a file or folder to write, which takes the place of `path` at the end, in one step.
+    """Yield the path of a file or folder to write, which replaces `path` atomically at the end.
 
-    After an error `path` is as it was. `save`: what is written has to outlive a loss of power, so it is flushed to the disk;
-    and what others have left in the folder is removed. A device or pipe cannot be replaced: the path is its own.
+    An error leaves `path` unchanged. With `save` the data survive a loss of power, as they are flushed to the disk, and
+    leftovers in the folder are removed. A device or pipe cannot be replaced, and is written directly.
     """
     path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
@@ -83,7 +83,7 @@ def replacing(path: str, save: bool = True) -> Iterator[str]:
 
 
 def flush(path: str) -> None:
-    """Have the system write a file, or the names in a folder, to the disk."""
+    """Make the system write a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
     try:
         os.fsync(handle)

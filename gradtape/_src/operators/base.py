@@ -1,4 +1,4 @@
-"""`LinearOperator`: a matrix, or a batch of matrices, with what is known of it. Every method goes by way of `to_dense`."""
+"""`LinearOperator`: a matrix, or a batch of matrices, with known structure. The base implements every method by `to_dense`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALLOWED = "float16 float32 float64 complex64 complex128".split()
 
 
 def same_batch(*values: Any) -> list[Any]:
-    """Return matrices, broadcast to one batch shape."""
+    """Broadcast matrices to one batch shape."""
     shapes = [extents_of(value)[:-2] for value in values]
     batch: tuple[int, ...] = ()
     for shape in shapes:
@@ -50,9 +50,9 @@ def same_batch(*values: Any) -> list[Any]:
 class LinearOperator(Module, CompositeTensor):
     """Base of linear operators: matrices `[B1, …, Bb, M, N]` known by their structure, with a batch of any rank.
 
-    A kind of operator states `_shape()` and `_matmul(x, adjoint, adjoint_arg)` or `_to_dense()`, and overrides what its structure
-    makes cheaper. `is_non_singular`, `is_self_adjoint`, `is_positive_definite` and `is_square` are promises of the caller: None
-    where nothing is known.
+    A subclass defines `_shape()` and `_matmul(x, adjoint, adjoint_arg)` or `_to_dense()`, and overrides methods that its
+    structure makes cheaper. `is_non_singular`, `is_self_adjoint`, `is_positive_definite` and `is_square` are promises of the
+    caller; None means unknown.
 
     >>> operator = tf.linalg.LinearOperatorDiag([1.0, 2.0])
     >>> operator.matvec([3.0, 4.0]).numpy()
@@ -87,7 +87,7 @@ class LinearOperator(Module, CompositeTensor):
         self._operator_name = name or type(self).__name__
         super().__init__(name=self._operator_name.replace("-", "_").strip("/").replace("/", "_"))
 
-    # What a kind states
+    # Methods for subclasses
 
     def _shape(self) -> TensorShape:
         raise NotImplementedError("_shape is not implemented.")
@@ -179,7 +179,7 @@ class LinearOperator(Module, CompositeTensor):
     def _linop_solve(self, left_operator: LinearOperator, right_operator: LinearOperator) -> LinearOperator:
         return rules.quotient(left_operator, right_operator)
 
-    # What is known
+    # Properties
 
     @property
     def _type_spec(self) -> Any:
@@ -204,7 +204,7 @@ class LinearOperator(Module, CompositeTensor):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that the operator was made with."""
+        """The arguments of the constructor."""
         return dict(self._parameters or {})
 
     @property
@@ -214,27 +214,27 @@ class LinearOperator(Module, CompositeTensor):
 
     @property
     def graph_parents(self) -> list[Any]:
-        """Tensors that the operator was told it depends on."""
+        """Tensors on which the operator was declared to depend."""
         return self._graph_parents
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrices have an inverse; None if that is not known."""
+        """Whether the matrices are invertible; None if that is unknown."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether the matrices are their own adjoints; None if that is not known."""
+        """Whether the matrices are self-adjoint; None if that is unknown."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether x* A x has a positive real part for every x but 0; None if that is not known."""
+        """Whether x* A x has a positive real part for every x ≠ 0; None if that is unknown."""
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether the matrices have as many rows as columns; None if that is not known."""
+        """Whether the matrices are square; None if that is unknown."""
         rows, columns = self._range_size, self._domain_size
         found = None if rows is None or columns is None else rows == columns
         if self._is_square_set is False and found:
@@ -253,7 +253,7 @@ class LinearOperator(Module, CompositeTensor):
 
     @property
     def tensor_rank(self) -> int | None:
-        """The rank of the dense tensor; None if it is not known."""
+        """The rank of the dense tensor; None if it is unknown."""
         return self.shape.rank
 
     @property
@@ -302,10 +302,10 @@ class LinearOperator(Module, CompositeTensor):
     def _can_use_cholesky(self) -> bool:
         return bool(self.is_self_adjoint and self.is_positive_definite)
 
-    # What is computed
+    # Computations
 
     def _argument(self, value: Any, name: str, dimension: int | None, axis: int) -> Any:
-        """Return an argument as a tensor; TypeError or ValueError unless its dtype and its extent along an axis fit."""
+        """Convert an argument to a tensor; TypeError or ValueError unless its dtype and its extent along an axis match."""
         x = convert_to_tensor(value, dtype_hint=self.dtype) if not hasattr(value, "dtype") else convert_to_tensor(value)
         if x.dtype != self.dtype:
             raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}. tf.cast it.")
@@ -415,7 +415,7 @@ class LinearOperator(Module, CompositeTensor):
 
     @public
     def eigvals(self, name: str = "eigvals") -> Any:
-        """Return the eigenvalues of operators that are their own adjoints."""
+        """Return the eigenvalues of self-adjoint operators."""
         if not self.is_self_adjoint:
             raise NotImplementedError("Only self-adjoint matrices are supported.")
         with name_scope(name):
@@ -436,7 +436,7 @@ class LinearOperator(Module, CompositeTensor):
 
     @public
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Return the operator of the inverse matrices; ValueError where there are none."""
+        """Return the operator of the inverse matrices; ValueError for operators that are not square."""
         if self.is_square is False:
             raise ValueError("Cannot take the Inverse: This operator represents a non square matrix.")
         if self.is_non_singular is False:
@@ -445,24 +445,24 @@ class LinearOperator(Module, CompositeTensor):
 
     @public
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
-        """Return the operator L of lower triangular matrices with A = L L*."""
+        """Return the operator L of lower triangular matrices with A = L L*; ValueError unless A is promised to be definite."""
         if not self._can_use_cholesky():
             raise ValueError("Cannot take the Cholesky decomposition: Not a positive definite self adjoint matrix.")
         return self._linop_cholesky()
 
     @public
     def assert_non_singular(self, name: str = "assert_non_singular") -> Any:
-        """Return an op that raises InvalidArgumentError where the matrices are singular up to rounding."""
+        """Return an op that raises InvalidArgumentError if a matrix is singular up to rounding."""
         return self._assert_non_singular()
 
     @public
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Any:
-        """Return an op that raises InvalidArgumentError where the matrices are not positive definite."""
+        """Return an op that raises InvalidArgumentError unless the matrices are positive definite."""
         return self._assert_positive_definite()
 
     @public
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Any:
-        """Return an op that raises InvalidArgumentError where the matrices are not their own adjoints."""
+        """Return an op that raises InvalidArgumentError unless the matrices are self-adjoint."""
         return self._assert_self_adjoint()
 
     def __matmul__(self, other: Any) -> Any:
@@ -484,5 +484,5 @@ def _values(value: Any) -> Any:
 
 
 def make_composite_tensor(cls: type, module_name: str = "tf.linalg") -> type:
-    """Return the class: every linear operator is a composite tensor."""
+    """Return the class unchanged, as every linear operator is a composite tensor."""
     return cls

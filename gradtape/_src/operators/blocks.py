@@ -1,4 +1,4 @@
-"""Operators of blocks: along the diagonal, below it, and Kronecker products."""
+"""Operators of blocks: block diagonal, block lower triangular, and Kronecker products."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def _same_dtype(operators: Sequence[LinearOperator]) -> Any:
 
 
 def _all(operators: Sequence[LinearOperator], hint: str, given: bool | None) -> bool | None:
-    """Return a hint: what was given, or True where all blocks have it."""
+    """Return a hint: the given one, or True if all blocks have it."""
     return True if given is None and all(getattr(operator, hint) for operator in operators) else given
 
 
 def _whole(parts: Sequence[Any], axis: int, ranks: int) -> Any:
-    """Return parts with batches of several shapes, put together along an axis."""
+    """Concatenate parts along an axis after broadcasting their batches."""
     batch = broadcast_batches(*(TensorShape(extents_of(part)[: part.ndim - ranks]) for part in parts)).as_list()
     wanted = [[*batch, *extents_of(part)[part.ndim - ranks :]] for part in parts]
     return concat([broadcast_to(part, np.array(shape, np.int32)) for part, shape in zip(parts, wanted, strict=True)], axis)
 
 
 class _Blocks(LinearOperator):
-    """Base of operators whose arguments are cut into one part for each block."""
+    """Base of operators whose arguments are split into one part for each block."""
 
     def _rows(self) -> list[int]:
         raise NotImplementedError
@@ -77,7 +77,7 @@ class _Blocks(LinearOperator):
 
     @public
     def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
-        """Return A x; where `x` is a list with a part for each block, a list."""
+        """Return A x. If `x` is a list with a part for each block, so is the result."""
         if self._is_blocked(x):
             parts = [dense_adjoint(convert_to_tensor(part)) if adjoint_arg else convert_to_tensor(part) for part in x]
             return self._blockwise(parts, adjoint, False)
@@ -85,14 +85,14 @@ class _Blocks(LinearOperator):
 
     @public
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Any:
-        """Return A x for vectors; where `x` is a list with a part for each block, a list."""
+        """Return A x for vectors. If `x` is a list with a part for each block, so is the result."""
         if self._is_blocked(x):
             return [part[..., 0] for part in self._blockwise([expand_dims(part, -1) for part in x], adjoint, False)]
         return super().matvec(x, adjoint, name)
 
     @public
     def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Any:
-        """Return X with A X = rhs; where `rhs` is a list with a part for each block, a list."""
+        """Return X with A X = rhs. If `rhs` is a list with a part for each block, so is the result."""
         if self._is_blocked(rhs):
             self._must_be_invertible("Exact solve")
             parts = [dense_adjoint(convert_to_tensor(part)) if adjoint_arg else convert_to_tensor(part) for part in rhs]
@@ -101,7 +101,7 @@ class _Blocks(LinearOperator):
 
     @public
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Any:
-        """Return x with A x = rhs for vectors; where `rhs` is a list with a part for each block, a list."""
+        """Return x with A x = rhs for vectors. If `rhs` is a list with a part for each block, so is the result."""
         if self._is_blocked(rhs):
             return [part[..., 0] for part in self._blockwise([expand_dims(part, -1) for part in rhs], adjoint, True)]
         return super().solvevec(rhs, adjoint, name)
@@ -377,13 +377,13 @@ class LinearOperatorKronecker(LinearOperator):
         return batch.concatenate([_product(rows), _product(columns)])
 
     def _each_axis(self, x: Any, adjoint: bool, solving: bool) -> Any:
-        """Return the result for matrices: each factor is applied along an axis of its own."""
+        """Apply each factor along its own axis."""
         turned = adjoint != solving
         sizes = [operator._range_size if turned else operator._domain_size for operator in self._operators]
         batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape).as_list()
         columns = extents_of(x)[-1]
         x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
-        # [batch, rest, n, columns] with the axis n of one factor next to last, from the last factor to the first.
+        # [batch, rest, n, columns], with the axis n of one factor second to last, from the last factor to the first
         done = 1
         total = int(np.prod(sizes, dtype=np.int64))
         for operator, size in zip(self._operators[::-1], sizes[::-1], strict=True):

@@ -1,4 +1,4 @@
-"""Operators that the Fourier transform makes diagonal: circulant matrices, in one to three dimensions."""
+"""Circulant operators in one to three dimensions, which the Fourier transform diagonalizes."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class _Circulant(LinearOperator):
 
     @public
     def convolution_kernel(self, name: str = "convolution_kernel") -> Any:
-        """Return the kernel of the convolution that the operator is: the inverse transform of the spectrum."""
+        """Return the kernel of the convolution that the operator computes: the inverse transform of the spectrum."""
         return cast(TRANSFORMS[self._depth][1](self._complex()), self.dtype)
 
     @public
     def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Any:
-        """Return an op that raises InvalidArgumentError where the kernel of the convolution is not real."""
+        """Return an op that raises InvalidArgumentError unless the kernel of the convolution is real."""
         kernel = TRANSFORMS[self._depth][1](self._complex())
         least = float(np.finfo(self._complex().dtype.as_numpy_dtype).eps) * max(1, self._domain_size or 1)
         return assert_near(imag(kernel), 0.0, rtol=least, atol=least, message="Spectrum was not Hermitian")
@@ -94,7 +94,7 @@ class _Circulant(LinearOperator):
         return shape[: -self._depth].concatenate([size, size])
 
     def _convolved(self, x: Any, spectrum: Any) -> Any:
-        """Return the result for matrices: the columns are transformed, each as an array of the block's shape."""
+        """Apply the operator by Fourier transforms of the columns, each as an array of the block's shape."""
         forward, backward = TRANSFORMS[self._depth]
         batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape).as_list()
         x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
@@ -154,7 +154,7 @@ class _Circulant(LinearOperator):
 
 
 class LinearOperatorCirculant(_Circulant):
-    """A circulant matrix, which convolves: `spectrum` has the Fourier transform of its first column.
+    """A circulant matrix, that is a cyclic convolution: `spectrum` is the Fourier transform of its first column.
 
     >>> operator = tf.linalg.LinearOperatorCirculant([6.0, 0.0, 0.0], input_output_dtype=tf.float32)
     >>> operator.to_dense().numpy().round(3).tolist()

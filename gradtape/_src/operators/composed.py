@@ -1,4 +1,4 @@
-"""Operators made of operators: the adjoint and the inverse of one, and products."""
+"""Operators derived from operators: adjoints, inverses and products."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _OfOne(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """The operator that this one is made of."""
+        """The original operator."""
         return self._operator
 
     @property

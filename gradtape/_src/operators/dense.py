@@ -1,4 +1,4 @@
-"""Operators of dense matrices: any, and lower triangular ones."""
+"""Operators of dense and of lower triangular matrices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class LinearOperatorFullMatrix(LinearOperator):
 
 
 class LinearOperatorLowerTriangular(LinearOperator):
-    """A lower triangular matrix, or a batch of them; what stands above the diagonal of `tril` is not read.
+    """A lower triangular matrix, or a batch of them; elements above the diagonal of `tril` are ignored.
 
     >>> tf.linalg.LinearOperatorLowerTriangular([[1.0, 9.0], [2.0, 4.0]]).solvevec([1.0, 6.0]).numpy()
     array([1., 1.], dtype=float32)
@@ -104,7 +104,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
 
     @property
     def tril(self) -> Any:
-        """The matrices, with what stands above the diagonal."""
+        """The matrices, with elements above the diagonal."""
         return self._tril
 
     def _shape(self) -> TensorShape:

@@ -1,4 +1,4 @@
-"""Operators that are diagonal, or zero."""
+"""Diagonal and zero operators."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_prod
 
 
 def _batch_of(x: Any, shape: Any, event: Any) -> Any:
-    """Return `x` broadcast so that its batch is that of the operator of `shape` as well."""
+    """Broadcast `x` to the batch of the operator of `shape`."""
     batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), shape[:-2])
     if batch.as_list() == [*extents_of(x)[:-2]]:
         return x
@@ -145,7 +145,7 @@ class LinearOperatorDiag(LinearOperator):
 
 
 class _Scaled(LinearOperator):
-    """Base of multiples of the identity: `_scale()` gives the factors."""
+    """Base of multiples of the identity; `_scale()` returns the factors."""
 
     _num_rows: Any
 
@@ -488,7 +488,7 @@ def _(left: LinearOperator, right: LinearOperator) -> LinearOperator:
 
 
 def _hints(left: LinearOperator, right: LinearOperator) -> dict[str, Any]:
-    """Return what holds of a product of operators that commute."""
+    """Return the hints of a product of operators that commute."""
     return {
         "is_non_singular": rules.invertible(left, right),
         "is_self_adjoint": rules.both("is_self_adjoint", left, right),

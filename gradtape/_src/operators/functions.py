@@ -1,4 +1,4 @@
-"""`tf.matmul`, `tf.linalg.solve` and their kin of linear operators: what the operator's own methods give."""
+"""`tf.matmul`, `tf.linalg.solve` and other functions for linear operators, which call the operator's methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operator with an update of low rank."""
+"""An operator plus an update of low rank."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ dense_adjoint = adjoint
 
 
 class LinearOperatorLowRankUpdate(LinearOperator):
-    """The operator L + U D V*, of an operator L and matrices of few columns; V is U where it is not given.
+    """The operator L + U D V*, for an operator L and matrices U, V of few columns; V is U by default.
 
     Systems are solved by the Woodbury formula, with L's solver and a matrix of the size of D.
 
@@ -120,7 +120,6 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return self._base_operator.to_dense() + update
 
     def _capacitance(self) -> Any:
-        """Return D⁻¹ + V* L⁻¹ U."""
         inner = matmul(self._v, self._base_operator.solve(self._u), adjoint_a=True)
         return self.diag_operator.inverse().add_to_tensor(inner)
 

@@ -1,4 +1,4 @@
-"""Parts of linear operators: their parameters as a composite tensor, and slices of their batch."""
+"""The parameters of linear operators as a composite tensor, and slices of their batch."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gradtape._src.ops.array.shape import broadcast_static_shape
 
 
 def reference(value: Any, name: str, dtype: Any = None) -> Any:
-    """Return a parameter as a tensor; a Variable stays one, so that it is trained."""
+    """Convert a parameter to a tensor; a Variable is kept, so that it is trained."""
     value = variable_of(value)
     return value if isinstance(value, Variable) else convert_to_tensor(value, dtype, name=name)
 
 
 def shape_of(value: Any) -> TensorShape:
-    """Return the shape of a parameter as users see it: extents that a function does not know are None."""
+    """Return the public shape of a parameter: extents that a function does not know are None."""
     return value.shape if isinstance(value, Variable) else stated_shape(value.node)
 
 
 def broadcast_batches(*shapes: TensorShape) -> TensorShape:
-    """Return the batch shape of operators with these batch shapes."""
+    """Return the common batch shape of operators."""
     found = TensorShape([])
     for shape in shapes:
         found = broadcast_static_shape(found, shape)
@@ -92,7 +92,7 @@ class LinearOperatorSpec(BatchableTypeSpec):
 
 
 def parameters_of(operator: Any) -> dict[str, Any]:
-    """Return the arguments that make an operator once more, with tensors in the place of what was made a tensor."""
+    """Return the arguments that create the operator again, with tensors in place of values converted to tensors."""
     if operator._parameters is None:
         raise NotImplementedError(
             f"{type(operator).__name__} cannot be taken apart: its __init__ must give LinearOperator.__init__ its arguments as "
@@ -107,7 +107,7 @@ def parameters_of(operator: Any) -> dict[str, Any]:
 
 
 def batch_slice(operator: Any, slices: Any) -> Any:
-    """Return an operator with the part of its batch that `slices` choose."""
+    """Return the operator of the part of its batch selected by `slices`."""
     slices = slices if isinstance(slices, tuple) else (slices,)
     batch = operator.batch_shape
     held = parameters_of(operator)
@@ -119,7 +119,7 @@ def batch_slice(operator: Any, slices: Any) -> Any:
 
 
 def _sliced(part: Any, rank: int, batch: TensorShape, slices: tuple[Any, ...]) -> Any:
-    """Return a part of an operator for slices of the whole batch; the part's own batch may be smaller, and is broadcast."""
+    """Slice a part of an operator by slices of the whole batch; the part's own batch may be broadcast."""
     value: Any = part if isinstance(part, CompositeTensor) else convert_to_tensor(part)
     own = value.batch_shape if isinstance(part, CompositeTensor) else value.shape[: value.shape.rank - rank]
     chosen = _aligned(_one_per_axis(slices, batch.rank), batch.as_list(), own.as_list())
@@ -129,7 +129,7 @@ def _sliced(part: Any, rank: int, batch: TensorShape, slices: tuple[Any, ...]) -
 
 
 def _one_per_axis(slices: tuple[Any, ...], rank: int) -> list[Any]:
-    """Return slices without an ellipsis: one for each axis of the batch, and the new axes among them."""
+    """Expand an ellipsis in slices: one for each axis of the batch, and the new axes among them."""
     taken = sum(each is not None and each is not Ellipsis for each in slices)
     missing = [slice(None)] * (rank - taken)
     at = next((place for place, each in enumerate(slices) if each is Ellipsis), len(slices))
@@ -137,7 +137,7 @@ def _one_per_axis(slices: tuple[Any, ...], rank: int) -> list[Any]:
 
 
 def _aligned(slices: list[Any], batch: list[int], own: list[int]) -> tuple[Any, ...]:
-    """Return the slices for a batch that is broadcast to the whole one: its axes are the last, and an extent of 1 stays."""
+    """Return the slices for a batch that is broadcast to the whole batch. Its axes are the last ones; an extent of 1 is kept."""
     found, axis, skipped = [], 0, len(batch) - len(own)
     for each in slices:
         if each is None:

@@ -1,4 +1,4 @@
-"""The operators that adjoints, inverses and products of operators are, where their kinds say more than a composition would."""
+"""Rules for adjoints, inverses and products of operators by class, which preserve more structure than a composition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _rules: dict[tuple[Any, ...], Rule] = {}
 
 
 def rule(operation: str, *kinds: Any) -> Callable[[Rule], Rule]:
-    """Return a decorator for the function that does an operation for operators of these kinds, or of kinds derived from them."""
+    """Return a decorator that registers the rule of an operation for operators of these classes, or of their subclasses."""
 
     def decorate(function: Rule) -> Rule:
         if (operation, *kinds) in _rules:
@@ -22,7 +22,7 @@ def rule(operation: str, *kinds: Any) -> Callable[[Rule], Rule]:
 
 
 def _found(operation: str, *operators: Any) -> Rule:
-    """Return the function of the kinds that are nearest: the sum of the steps up to base classes is least."""
+    """Return the rule of the nearest classes: the one with the fewest steps to base classes."""
     best: tuple[int, Rule] | None = None
     for (name, *kinds), function in _rules.items():
         if name == operation and len(kinds) == len(operators) and all(map(isinstance, operators, kinds)):
@@ -60,12 +60,12 @@ def quotient(left: Any, right: Any) -> Any:
 
 
 def both(name: str, left: Any, right: Any) -> bool | None:
-    """Return True where both operators promise the same; else None."""
+    """Return True if both operators have the hint `name`; else None."""
     return True if getattr(left, name) and getattr(right, name) else None
 
 
 def invertible(left: Any, right: Any) -> bool | None:
-    """Return whether a product of square operators has an inverse; None if that is not known."""
+    """Return whether a product of square operators is invertible; None if that is unknown."""
     if left.is_square is False or right.is_square is False:
         return None
     hints = (left.is_non_singular, right.is_non_singular)

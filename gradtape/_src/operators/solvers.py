@@ -1,4 +1,4 @@
-"""Systems of an operator, solved by steps that only multiply; and sums of operators."""
+"""Iterative solvers, and sums of operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def conjugate_gradient(
     max_iter: int = 20,
     name: str = "conjugate_gradient",
 ) -> Any:
-    """Solve A x = rhs by conjugate gradients, for an operator that is its own adjoint and positive definite.
+    """Solve A x = rhs by conjugate gradients, for a self-adjoint, positive definite operator.
 
     The result is a namedtuple: the number of steps `i`, the solution `x`, its residual `r`, the direction `p` and `gamma`.
 

@@ -1,4 +1,4 @@
-"""Operators with a structure of their own: reflections, permutations, constant diagonals, three diagonals."""
+"""Householder reflections, permutations, Toeplitz and tridiagonal operators."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class LinearOperatorHouseholder(LinearOperator):
 
     @property
     def reflection_axis(self) -> Any:
-        """The vectors along which is reflected."""
+        """The normal vectors of the planes of reflection."""
         return self._reflection_axis
 
     def _shape(self) -> TensorShape:
@@ -150,7 +150,7 @@ class LinearOperatorPermutation(LinearOperator):
 
     @property
     def perm(self) -> Any:
-        """The rows that are taken."""
+        """The permutation."""
         return self._perm
 
     def _shape(self) -> TensorShape:
@@ -237,7 +237,7 @@ class LinearOperatorToeplitz(LinearOperator):
         size = self._row.shape[-1]
         row = broadcast_to(self._row, np.array([*batch, size], np.int32))
         col = broadcast_to(self._col, np.array([*batch, size], np.int32))
-        entries = concat([reverse(row, [-1]), col[..., 1:]], -1)  # of the diagonals, from the upper right on
+        entries = concat([reverse(row, [-1]), col[..., 1:]], -1)  # of the diagonals, from the upper right corner on
         places = np.arange(size)[:, None] - np.arange(size)[None, :] + size - 1
         return gather(entries, places, axis=-1)
 
@@ -332,7 +332,7 @@ class LinearOperatorTridiag(LinearOperator):
         return diag(self._compact(), k=(-1, 1), align="LEFT_RIGHT")
 
     def _turned(self, turned: bool) -> Any:
-        """Return the diagonals, of the adjoint if `turned`."""
+        """Return the diagonals, or those of the adjoint if `turned`."""
         diagonals = self._compact()
         if not turned:
             return diagonals

@@ -1,2 +1,2 @@
-# A tensor has its operators as soon as there is an op that could make one.
+# Attaches the operators to Tensor: they exist as soon as an op can create one.
 from gradtape._src.ops import operators as operators

@@ -1,7 +1,7 @@
-"""The versions of public functions for tensors of another kind, such as RaggedTensors, and how a call finds them.
+"""Versions of public functions for other kinds of values, such as RaggedTensors, and the dispatch to them.
 
-A function of tensors refuses such a value, as it cannot be converted. The call that fails looks here for a version of it: no
-other call pays for that.
+A function of tensors fails on such a value, as it cannot be converted. Only a call that fails looks for a version here, so the
+dispatch costs other calls nothing.
 """
 
 from gradtape._src.core.base import hooks
@@ -10,12 +10,12 @@ _versions = {}
 
 
 def version(kind, *functions):
-    """Enter the version of public functions for calls that have a value of this kind among their arguments."""
+    """Register the decorated function as the version of `functions` for calls with an argument of class `kind`."""
 
     def decorate(function):
         entered = _versions.setdefault(kind, {})
         for given in functions:
-            while given is not None:  # a twin in C, what it is the twin of, and what that wraps
+            while given is not None:  # walks from a C twin to its Python definition and to the function that this wraps
                 entered[given] = function
                 given = getattr(given, "__wrapped__", None)
         return function
@@ -24,7 +24,7 @@ def version(kind, *functions):
 
 
 def holds(kind, values):
-    """Return whether one of `values`, or of the lists among them, is of a kind."""
+    """Return whether one of `values`, or of the lists among them, is an instance of `kind`."""
     return any(isinstance(x, kind) or (isinstance(x, (list, tuple)) and holds(kind, x)) for x in values)
 
 

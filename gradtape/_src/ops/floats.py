@@ -1,4 +1,4 @@
-"""Common parts of ops on floating-point numbers: the type to compute in, means, and cotangents that are known to be zeros."""
+"""Helpers for floating-point kernels: the type to compute in, exact means, and a test for zero cotangents."""
 
 from math import prod
 
@@ -13,9 +13,7 @@ def wide(x):
 
 
 def divided(total, count):
-    """Return `total` / `count` to the last bit. Seen as a constant XLA multiplies by 1 / `count`, and the mean of 41 ones is
-    no 1.
-    """
+    """Return `total` / `count`, rounded once. XLA would multiply by 1 / `count`, so that the mean of 41 ones is not 1."""
     return total / lax.optimization_barrier(jnp.broadcast_to(jnp.asarray(count, total.dtype), total.shape))
 
 
@@ -25,7 +23,7 @@ def mean_over(x, axis, keepdims=False):
 
 
 def is_zeros(dy):
-    """Return whether a cotangent is known to be zeros from how it was made: nothing flowed into this output of the op."""
+    """Return whether a cotangent is known to be zeros because nothing flowed into this output of the op."""
     node = dy.node
     if node.op is _broadcast_to.op and node.inputs is not None:
         (node,) = node.inputs

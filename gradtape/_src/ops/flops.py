@@ -1,12 +1,11 @@
-"""Formulas for floating-point operations, which declarations of ops have as `flops`: functions of the attributes by name, the
-Avals of the inputs and that of the result.
+"""Formulas for the `flops` of ops: functions of the attributes by name, the Avals of the inputs and that of the result.
 
-A FLOP is one operation on real floating-point numbers. A multiply-add counts as two; a division, a square root, an
-elementary function (`exp`, `tanh`, …) and a comparison count as one; moving, choosing and converting values as none, and so
-do integers and booleans. Sums and products over axes take one operation less than what they add up. Of dense linear algebra
-the leading terms are Golub and Van Loan's ("Matrix Computations", 4th edition: 3.2.7 LU, 4.2.5 Cholesky, 5.2.9 QR, 3.1 triangular
-systems); a Fourier transform of n points counts 5·n·log₂ n (Van Loan, "Computational Frameworks for the FFT" (1992), 1.4).
-Convolutions and pooling windows count as if no window left the image.
+A FLOP is one operation on real floating-point numbers. A multiply-add counts as two; a division, a square root, an elementary
+function (`exp`, `tanh`, …) and a comparison count as one. Moving, selecting and converting values are free, and so are
+integers and booleans. A sum or product over n elements counts n − 1. The leading terms of dense linear algebra are Golub and
+Van Loan's ("Matrix Computations", 4th edition: 3.2.7 LU, 4.2.5 Cholesky, 5.2.9 QR, 3.1 triangular systems); a Fourier
+transform of n points counts 5·n·log₂ n (Van Loan, "Computational Frameworks for the FFT" (1992), 1.4). Convolutions and
+pooling count padding like pixels.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ Formula = Callable[[Any, Sequence[Aval], Any], float]
 
 
 def of_input(number: float, at: int = 0) -> Formula:
-    """Count so many for each element of an input."""
+    """Count `number` operations for each element of an input."""
     return lambda attrs, inputs, result: number * inputs[at].size
 
 
 def of_updates(how: Any) -> float | Formula:
-    """Count one for each element of the third input, which is combined into the first one by `how`; none if it is put there."""
+    """Count one for each element of the third input, which is combined into the first; `how` "scatter" is free."""
     return 0 if how == "scatter" else of_input(1, at=2)
 
 
 def reduction(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-    """Count a sum, or the like, over axes."""
+    """Count a sum, or another reduction, over axes."""
     return inputs[0].size - result.size
 
 
 def by_rows(number: float, less: float) -> Formula:
-    """Count so many for each element of the first input, and `less` for each of its rows along `axis`."""
+    """Count `number` operations for each element of the first input, minus `less` for each row along `axis`."""
 
     def formula(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
         return number * inputs[0].size - less * inputs[0].size / max(inputs[0].shape[attrs["axis"]], 1)
@@ -46,13 +45,12 @@ def by_rows(number: float, less: float) -> Formula:
 
 
 def matmul(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-    """Count a product of matrices."""
     (a, _), transposed = inputs, attrs.get("transpose_a") or attrs.get("adj_x")
     return 2 * result.size * a.shape[-2 if transposed else -1]
 
 
 def einsum(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-    """Count one product over all labels; with labels that are summed, an addition beside each multiplication."""
+    """Count one multiplication for each combination of labels, and one addition if some labels are summed."""
     if len(inputs) > 2:
         return math.nan  # depends on the order of the products
     terms, _, output = attrs["equation"].partition("->")
@@ -66,10 +64,10 @@ def einsum(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
 
 
 def convolution(window: int, places: int, own: int) -> Formula:
-    """Count two for each place of the output, channel and cell: `window` is the filter's input, `places` the output's (−1:
-    result).
+    """Count two for each position of the output, channel and filter cell.
 
-    `own`: how many of the filter's last axes tell the output's channels apart; 2 if each channel has filters of its own.
+    `window` is the index of the filter among the inputs, `places` that of the output (−1: the result). `own` is the number of
+    the filter's last axes that distinguish output channels: 2 if each channel has its own filters.
     """
 
     def formula(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
@@ -81,7 +79,7 @@ def convolution(window: int, places: int, own: int) -> Formula:
 
 
 def window_sums(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-    """Count a product with a matrix for each spatial axis, in the order that takes the fewest operations."""
+    """Count one matrix product for each spatial axis, in the order with the fewest operations."""
     format = attrs["data_format"]
     axes = [axis for axis in range(1, len(format)) if axis != format.index("C")]
     spread = "input_sizes" in attrs
@@ -100,9 +98,7 @@ def window_sums(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
 
 
 def batch_norm(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
-    """Count mean and variance (4n) in training; subtract, multiply, add (3n); for each channel 1/√(v + ε)·γ and running
-    averages.
-    """
+    """Count mean and variance (4n) in training, the normalization (3n), and per channel 1/√(v + ε)·γ and running averages."""
     size, channels = inputs[0].size, inputs[1].size
     if not attrs["is_training"]:
         return 3 * size + 3 * channels
@@ -110,12 +106,12 @@ def batch_norm(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
 
 
 def pooling(at: int, more: int) -> Formula:
-    """Count a window, with so many operations more than cells, for each element of an input (−1: of the result)."""
+    """Count the cells of the window plus `more` for each element of an input (−1: of the result)."""
     return lambda attrs, inputs, result: (result if at < 0 else inputs[at]).size * (math.prod(attrs["ksize"]) + more)
 
 
 def cube(number: float) -> Formula:
-    """Count so many for each cell of a cube over the first input, a matrix."""
+    """Count `number · n³` for square matrices with n rows; more exactly, `number` per element and column of the first input."""
     return lambda attrs, inputs, result: number * inputs[0].size * inputs[0].shape[-1]
 
 
@@ -123,7 +119,7 @@ lu = cube(2 / 3)  # a decomposition into triangles
 
 
 def qr(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
-    """Count R, and the first columns of Q from its reflections."""
+    """Count the computation of R, and that of the first columns of Q from the reflections."""
     *batch, m, n = inputs[0].shape
     if attrs["full_matrices"]:
         return math.nan
@@ -133,7 +129,7 @@ def qr(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
 
 
 def fourier(axes: int, of_result: bool = False, half: bool = False) -> Formula:
-    """Count a transform over the last axes: of the points of the input or of the result, and `half` as many of real ones."""
+    """Count a transform over the last axes of the input, or of the result; a real transform (`half`) costs half."""
 
     def formula(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
         whole = result if of_result else inputs[0]

@@ -1,4 +1,4 @@
-"""Sums of cotangents over broadcast axes, and IndexedSlices."""
+"""Sums of cotangents over broadcast axes, and the conversion and addition of IndexedSlices."""
 
 import math
 from typing import Any
@@ -24,7 +24,7 @@ from gradtape._src.ops.math.reduction import _sum
 def unbroadcast(dy: Any, source: Any) -> Any:
     """Return the sum of `dy` over the axes along which the node `source` was broadcast to dy's shape."""
     have, shape = dy.node.aval.shape, source.aval.shape
-    if source.aval.open and engine.graph_around() is not None:  # an extent that is not known may be 1 when the graph runs
+    if source.aval.open and engine.graph_around() is not None:  # an unknown extent may turn out to be 1 when the graph runs
         return fit_shape(dy, handle(source))
     extra = len(have) - len(shape)
     axes = tuple([a for a in range(len(have)) if a < extra or _is_broadcast(shape[a - extra], have[a])])
@@ -57,8 +57,8 @@ def _(dy, value):
 
 
 def summed_over(dy, axes):
-    """Return the sum of `dy` over `axes` (a tuple of ints); of a broadcast, a multiple of the sum of what was broadcast."""
-    source = broadcast_source(dy) if dy.dtype.size >= 4 else None  # 16 bits do not hold large multiples
+    """Return the sum of `dy` over `axes` (a tuple of ints). A broadcast is summed before it is broadcast, and scaled."""
+    source = broadcast_source(dy) if dy.dtype.size >= 4 else None  # 16-bit floats cannot represent large multiples
     if source is None:
         return _sum(dy, axis=axes, keepdims=False)
     have, shape = source.node.aval.shape, dy.node.aval.shape
@@ -79,7 +79,7 @@ def _(dy, input):
 
 @public
 def to_dense(slices):
-    """Return the whole tensor that IndexedSlices stand for: rows that are named twice are added, others are 0."""
+    """Convert IndexedSlices to a dense tensor: repeated rows are added, missing ones are 0."""
     if slices.dense_shape is None:
         raise ValueError(
             f"Tensor conversion requested for IndexedSlices without dense_shape: {slices!r}. Give dense_shape, the "
@@ -93,7 +93,7 @@ attach(IndexedSlices, to_dense=to_dense)
 
 
 def concatenate_slices(parts):
-    """Return the sum of several IndexedSlices of one whole: all their rows, one behind the other."""
+    """Add several IndexedSlices of one dense shape by concatenating their rows."""
     values, indices = [tensor(part.values) for part in parts], [tensor(part.indices) for part in parts]
     if any(i.dtype is not indices[0].dtype for i in indices):
         indices = [cast(i, dtypes.int64) for i in indices]

@@ -1,4 +1,4 @@
-"""Ops that only order others: `group`, `tuple`, `no_op`. Ops with effects run in the order in which they stand anyhow."""
+"""Ops that only order others: `group`, `tuple`, `no_op`. Ops with effects always run in program order."""
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
@@ -26,9 +26,9 @@ def no_op(name=None):
 
 @public
 def group(*inputs, **kwargs):
-    """Return None, once the ops in `inputs` have run: in the order of the program, as without it.
+    """Return None after the ops in `inputs` have run, in program order.
 
-    In a graph an Operation that runs them.
+    In a graph, return an Operation that runs them.
 
     >>> v = tf.Variable(1.0)
     >>> tf.group(v.assign_add(1.0), v.assign_add(1.0))
@@ -45,7 +45,7 @@ def group(*inputs, **kwargs):
 @public
 @known_as("tuple")
 def tuple_(tensors, control_inputs=None, name=None):
-    """Return the list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values.
+    """Return new Tensors with the values of the list `tensors` (Tensors, IndexedSlices or None).
 
     >>> first, second = tf.tuple([tf.constant(1), tf.constant(2)])
     >>> print(first.numpy(), second.numpy())

@@ -1,7 +1,7 @@
 """Python's operators on tensors and variables.
 
-Dtypes are TensorFlow's: two tensors must have one dtype, anything else takes the tensor's. `==` and `!=` of what cannot
-be broadcast, or of `None`, are a plain False and True.
+Dtypes follow TensorFlow: two tensors must have one dtype, any other operand is converted to the tensor's. `==` and `!=` with
+`None`, or of shapes that do not broadcast, are a plain False and True.
 """
 
 from gradtape._src.core.base import naming
@@ -18,7 +18,7 @@ from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 
 
 def _pair(function, name):
-    """Return a function of two tensors as the operator `name` and its reflected form."""
+    """Create the operator `name` and its reflected form from a function of two tensors."""
 
     def forward(self, other):
         try:
@@ -40,12 +40,12 @@ def _pair(function, name):
 
 
 def _matrices(x, y):
-    """Return `@`, where an array before a tensor takes its dtype."""
+    """Return `x @ y`; an array on the left is converted to the dtype of the tensor."""
     return matmul(x if is_tensor(x) else tensor(x, y.dtype), y)
 
 
 def _product(x, y):
-    """Return `*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
+    """Return `x * y`. With a bool tensor as an operand the result is bool; the other operand is converted as an integer."""
     if any(is_tensor(operand) and dtype_of(operand).kind == "b" for operand in (x, y)):
         x = x if is_tensor(x) else tensor(x, y.dtype)
         return cast(arithmetic.multiply(cast(x, "int32"), cast(y, "int32")), "bool")
@@ -53,7 +53,7 @@ def _product(x, y):
 
 
 def _logic(on_bools, on_integers, name):
-    """Return `&`, `|` and `^`: logical between bools, else on bits."""
+    """Create `&`, `|` or `^`: logical for bools, bitwise for integers."""
 
     def function(x, y):
         dtype = dtype_of(x if is_tensor(x) else y)
@@ -84,7 +84,7 @@ OPERATORS = {
 
 
 def _equality(function, made, of_none):
-    """Return `==` or `!=`: element by element; one bool if the shapes cannot be broadcast, or if the other side is None."""
+    """Create `==` or `!=`: element-wise, or one bool if the shapes do not broadcast or the other operand is None."""
     compared, _ = binary_operator(function, "eq", made, (False,))
 
     def compare(self, other):
@@ -92,7 +92,7 @@ def _equality(function, made, of_none):
             return of_none
         if naming.open_graphs and of_plain_graph((self if isinstance(self, Tensor) else self._tensor).node):
             same = self is other or (isinstance(self, Tensor) and isinstance(other, Tensor) and self.node is other.node)
-            return same is not of_none  # in a graph `==` asks whether both are one tensor
+            return same is not of_none  # in a graph `==` is identity of tensors
         return compared(self, other)
 
     return public(compare)
@@ -129,7 +129,7 @@ for kind in (Tensor, Variable):
     for name, operator in UNARY.items():
         attach(kind, **{f"__{name}__": operator})
 
-# Which operators an object that stands for a tensor has: TensorFlow lists those of Python 2 as well.
+# The operators of TensorFlow's `Tensor.OVERLOADABLE_OPERATORS`, which include those of Python 2.
 _OVERLOADABLE = "truediv floordiv mod pow matmul add sub mul and or xor div".split()
 attach(
     Tensor,
@@ -144,7 +144,7 @@ attach(
 
 
 def _no_update(symbol, update):
-    """Return `variable += x` would make a tensor of the variable's name, and end the training of that variable unseen."""
+    """Create the operator `+=` and the like for variables, which raises: it would rebind the variable's name to a tensor."""
 
     def refuse(self, other):
         raise RuntimeError(

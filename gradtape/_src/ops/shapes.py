@@ -21,12 +21,12 @@ INDEX = ("int32", "int64")
 
 
 def spoken(name):
-    """Return the name of a dtype as TensorFlow's messages have it: float, double, half."""
+    """Return the name of a dtype as it is in TensorFlow's messages: float, double, half."""
     return SPOKEN.get(name, name)
 
 
 def only(allowed, rule):
-    """Return the aval rule `rule` for inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
+    """Limit the aval rule `rule` to inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
 
     def infer(*inputs, **attributes):
         require(inputs[0], allowed)
@@ -45,12 +45,12 @@ def require(x, allowed, attribute="T"):
 
 
 def same(x, *others, **attributes):
-    """Return the result is like the first input."""
+    """Infer an aval equal to that of the first input."""
     return x
 
 
 def broadcast_shapes(a, b):
-    """Return the shape that two shapes broadcast to (tuples); InvalidArgumentError if they do not."""
+    """Return the shape (a tuple) that two shapes broadcast to; InvalidArgumentError if they are incompatible."""
     if a is b:
         return a
     rank = max(len(a), len(b))
@@ -76,7 +76,7 @@ def broadcast_shapes(a, b):
 
 
 def _broadcast_unknown(m, n):
-    """Return what two extents broadcast to of which one is not known at least: it fits the other one, or is 1."""
+    """Broadcast two extents of which at least one is unknown. The unknown extent equals the other one, or is 1."""
     if not (is_unknown(m) and is_unknown(n)):
         known, other = (n, m) if is_unknown(m) else (m, n)
         return other if known == 1 else known
@@ -84,7 +84,7 @@ def _broadcast_unknown(m, n):
 
 
 def plain(shape):
-    """Return a shape as error messages write it: `[2,3]`."""
+    """Format a shape for error messages: `[2,3]`."""
     return f"[{','.join(['?' if extent is None else str(extent) for extent in shape])}]"
 
 
@@ -107,7 +107,7 @@ def predicate(x, **attributes):
 
 
 def axes_of(axis, rank, what="axis"):
-    """Return `axis` (None, int, or ints) as a sorted tuple of axes ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
+    """Convert `axis` (None, int, or ints) to a sorted tuple of axes ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
     if axis is None:
         return tuple(range(rank))
     axes = (axis,) if isinstance(axis, int) else axis

@@ -1,4 +1,4 @@
-"""`tf.xla.experimental`: code that asks for XLA gets it anyhow, as every program is compiled by it."""
+"""`tf.xla.experimental`, for code that asks for XLA. Every program is compiled by XLA anyway."""
 
 import contextlib
 
@@ -13,10 +13,10 @@ NESTS = (list, tuple)
 
 @public
 def compile(computation, inputs=None):
-    """Return the results of `computation(*inputs)` as tensors: a list, also of a single one or of a tuple.
+    """Return the results of `computation(*inputs)` as tensors: a list for a single result or a flat tuple.
 
-    A dict, and a list or tuple with nests in it, are nested as before. XLA compiles it with the code around it. To compile a
-    function by itself use `tf.function`. TypeError if `inputs` is no list.
+    A dict, or a sequence that contains other nests, keeps its structure. XLA compiles the computation with the code around it.
+    To compile a function by itself use `tf.function`. TypeError if `inputs` is no list.
 
     >>> product, total = tf.xla.experimental.compile(lambda x, y: (x * y, x + y), [2.0, 5.0])
     >>> print(product.numpy(), total.numpy())
@@ -34,7 +34,7 @@ def compile(computation, inputs=None):
 
 @public
 def jit_scope(compile_ops=True, separate_compiled_gradients=False):
-    """Open a context whose ops are to be compiled, in a function or graph. They are compiled outside of it as well.
+    """Open a context that asks for compilation of its ops, in a function or graph. It changes nothing, as all ops are compiled.
 
     RuntimeError in eager code.
 

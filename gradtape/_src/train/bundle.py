@@ -1,6 +1,6 @@
-"""Checkpoints that TensorFlow wrote: an index, which is a table, and the bytes of the tensors in files beside it.
+"""Reading of TensorFlow's checkpoints: an index, which is a table, and files with the bytes of the tensors.
 
-Every part has a checksum. `bundle_writer` writes them.
+Every part has a checksum. The counterpart is `bundle_writer`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from gradtape._src.train.storage import ATTRIBUTES, ArrayEntry, CheckpointSource
 
 SUFFIX = ".index"
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
-VALUE = f"{ATTRIBUTES}VARIABLE_VALUE"  # how the keys of variables end
-VERSION = 1  # of the format: files that ask for a later one are refused
-Extents = tuple[tuple[int, int], ...]  # of a part of a tensor: where it begins along each axis, and how long it is (-1: whole)
+VALUE = f"{ATTRIBUTES}VARIABLE_VALUE"  # suffix of the keys of variables
+VERSION = 1  # version of the format; files that require a later one are refused
+Extents = tuple[tuple[int, int], ...]  # of a part of a tensor: start and length along each axis (length -1: the whole axis)
 
 
 @dataclass(frozen=True)
 class Placed(ArrayEntry):
-    """The index's entry of one tensor, with the file and the place of its bytes, or the parts that it is in."""
+    """The index entry of a tensor, with the file and offset of its bytes, or its parts."""
 
     file: int = 0
     offset: int = 0
@@ -40,7 +40,7 @@ class Placed(ArrayEntry):
 
 
 class Bundle(CheckpointSource):
-    """A checkpoint of TensorFlow."""
+    """A checkpoint in TensorFlow's format."""
 
     foreign = True
 
@@ -114,7 +114,7 @@ class Bundle(CheckpointSource):
 
 
 def _placed(data: bytes, files: int) -> Placed:
-    """Read an entry of the index. ValueError where that cannot be: nothing is set aside for it before."""
+    """Read an index entry. ValueError if it is invalid, before any memory is allocated for it."""
     entry = message("BundleEntryProto").FromString(data)
     try:
         dtype = as_dtype(int(entry.dtype))
@@ -139,7 +139,7 @@ def _numbers(data: bytes, entry: Placed) -> np.ndarray:
 
 
 def _strings(data: bytes, entry: Placed) -> np.ndarray:
-    """Return strings, which stand behind their lengths and a checksum of these."""
+    """Decode strings, which follow their lengths and a checksum of these."""
     lengths, at = [], 0
     for _ in range(math.prod(entry.shape)):
         length, at = varint(data, at)
@@ -159,13 +159,12 @@ def _strings(data: bytes, entry: Placed) -> np.ndarray:
 
 
 def _short(key: str, placed: dict[str, Placed]) -> str:
-    """Return the key of a variable as gradtape has it: without what TensorFlow's end with."""
     short = key.removesuffix(VALUE)
     return key if short in placed else short
 
 
 def _key_of(given: str, placed: dict[str, Placed]) -> tuple[str | None, tuple[str, ...] | None]:
-    """Return the key that an object was saved as, and the endings where only the beginning of its keys is in the graph."""
+    """Return the key of a saved object, and the suffixes if the graph has only a prefix of its keys."""
     if given in placed:
         return _short(given, placed), None
     if given.endswith(VALUE):
@@ -175,7 +174,7 @@ def _key_of(given: str, placed: dict[str, Placed]) -> tuple[str | None, tuple[st
 
 
 def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[ObjectNode]:
-    """Return the objects of a graph. ValueError if one leads nowhere."""
+    """Return the objects of a graph. ValueError for a reference to no object."""
     found = message("TrackableObjectGraph").FromString(graph).nodes
     nodes = []
     for given in found:
@@ -194,15 +193,15 @@ def _nodes(graph: bytes, placed: dict[str, Placed]) -> list[ObjectNode]:
 
 
 def _part_key(key: str, extents: Extents) -> bytes:
-    """Return the key of a part of a tensor: 0, the name, the rank, and the extents, as bytes whose order is theirs."""
+    """Return the key of a part of a tensor: 0, name, rank and extents, encoded so that bytes sort like the values."""
     name = key.encode().replace(b"\0", b"\0\xff")
     rank = bytes([1, len(extents)]) if extents else b"\0"
     return b"\0" + name + b"\0\1" + rank + b"".join([_ordered(number) for extent in extents for number in extent])
 
 
 def _ordered(number: int) -> bytes:
-    """Return a whole number as bytes whose order is that of numbers: 7 bits of it in each byte, behind the count of the bytes."""
+    """Encode an integer so that bytes sort like numbers: the number of bytes in unary, then 7 bits per byte."""
     count = 1 + ((number if number >= 0 else ~number).bit_length()) // 7
     bits = 8 * count
-    heading = (1 << count) - 1 << bits - count  # as many ones as there are bytes
+    heading = (1 << count) - 1 << bits - count  # one bit set for each byte
     return (number & (1 << bits) - 1 ^ heading).to_bytes(count, "big")

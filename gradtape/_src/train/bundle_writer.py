@@ -1,4 +1,4 @@
-"""Checkpoints as TensorFlow writes them: an index, which is a table, and the bytes of all tensors in one file beside it."""
+"""Writing of checkpoints in TensorFlow's format: an index, which is a table, and one file with the bytes of all tensors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from gradtape._src.files.whole import replacing
 from gradtape._src.train.bundle import GRAPH, SUFFIX, VALUE, VERSION
 from gradtape._src.train.storage import ATTRIBUTES, ObjectNode
 
-WRITER = "gradtape"  # in a field of the header that TensorFlow's has not: it passes over that
+WRITER = "gradtape"  # in a header field that TensorFlow does not have, and ignores
 
 
 def is_wanted() -> bool:
-    """Return whether checkpoints are TensorFlow's files: gradtape stands for it, and the packages for files are there."""
+    """Return whether checkpoints are in TensorFlow's format: if gradtape replaces it, and the needed packages exist."""
     return hooks.door.is_open and all(importlib.util.find_spec(name) is not None for name in ("google_crc32c", "google.protobuf"))
 
 
 def data_of(prefix: str) -> str:
-    """Return the file with the bytes of the checkpoint that is called `prefix`."""
+    """Return the data file of the checkpoint `prefix`."""
     return f"{prefix}.data-00000-of-00001"
 
 
@@ -56,7 +56,7 @@ def _key(key: str) -> str:
 
 
 def _entries(arrays: Mapping[str, np.ndarray], data: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the index's entries in their order, and write the bytes of the tensors."""
+    """Yield the index entries in order, and write the bytes of the tensors."""
     header = message("BundleHeaderProto")(num_shards=1, writer=WRITER)
     header.version.producer = VERSION
     yield b"", header.SerializeToString()
@@ -78,7 +78,7 @@ def _numbers(array: np.ndarray) -> tuple[bytes, int]:
 
 
 def _strings(array: np.ndarray) -> tuple[bytes, int]:
-    """Return the bytes of strings, which stand behind their lengths and a checksum of these, and the checksum of all."""
+    """Encode strings, behind their lengths and a checksum of these; return the bytes and the checksum of all."""
     items = [bytes(item) for item in array.ravel()]
     lengths = b"".join([packed(len(item)) for item in items])
     summed = b"".join([len(item).to_bytes(4 if len(item) < 1 << 32 else 8, "little") for item in items])

@@ -1,4 +1,4 @@
-"""`Checkpoint`: the variables of a graph of objects, saved and restored by the names of attributes."""
+"""`Checkpoint`: saving and restoring of the variables in a graph of objects, by attribute names."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from gradtape._src.train.values import array_of, begin, held, hold, layout_of
 class Checkpoint(Tracked):
     """A group of objects whose variables are saved and restored together.
 
-    Each keyword is an object to track: a `tf.Module`, variable, optimizer, another Checkpoint, or a list, tuple or dict of such.
-    A variable is found again by the names on the way to it (`model/layers/0/kernel`), whatever its own name is. With `root`, its
-    attributes are tracked as if they were the checkpoint's own.
+    Each keyword is an object to track: a `tf.Module`, variable, optimizer, another Checkpoint, or a list, tuple or dict of
+    such. A variable is identified by the path of attributes to it (`model/layers/0/kernel`), not by its own name. The
+    attributes of `root` are tracked like the checkpoint's own.
 
     >>> step = tf.Variable(3)
     >>> path = tf.train.Checkpoint(step=step).save("checkpoints/example")
@@ -49,9 +49,9 @@ class Checkpoint(Tracked):
                 )
         self._root = root
         self._save_counter: Variable | None = None
-        for name, value in sorted(kwargs.items()):  # a variable under several names is saved under the first
+        for name, value in sorted(kwargs.items()):  # a variable with several names is saved under the first
             setattr(self, name, value)
-        self._tracked_children()  # raises where root and the keywords contradict each other
+        self._tracked_children()  # raises if root and the keywords contradict each other
 
     @property
     def save_counter(self) -> Variable:
@@ -80,7 +80,7 @@ class Checkpoint(Tracked):
         return inner | own
 
     def _await_children(self, restore: Restore, numbers: dict[str, int]) -> None:
-        """Keep the values that are to be restored later; the attributes are the root's as well."""
+        """Keep the values to be restored later, also for the attributes of the root."""
         super()._await_children(restore, numbers)
         if isinstance(self._root, Tracked):
             self._root._await_children(restore, numbers)
@@ -89,11 +89,11 @@ class Checkpoint(Tracked):
 
     @public
     def write(self, file_prefix: Any, options: Any = None) -> str:
-        """Write a checkpoint called `file_prefix`, and return that. No number is added, and nothing is counted."""
+        """Write a checkpoint called `file_prefix`, and return that name. It adds no number and does not count."""
         return self.written(os.fspath(file_prefix), options, lambda: None)
 
     def written(self, prefix: str, options: CheckpointOptions | None, then: Callable[[], None]) -> str:
-        """Write a checkpoint as `write` does; `then` is called when it is there."""
+        """Write a checkpoint as `write` does, and call `then` when it is complete."""
         nodes, variables, states = saved_graph(self)
         if options is not None and options.in_parts:
             arrays = {key: array_of(variable) for key, variable in variables.items()} | states
@@ -105,7 +105,7 @@ class Checkpoint(Tracked):
 
     @public
     def save(self, file_prefix: Any, options: Any = None) -> str:
-        """Write a checkpoint called `file_prefix-<number>`, and return that. Notes it as the folder's latest."""
+        """Write a checkpoint called `file_prefix-<number>`, and return that name. It is noted as the latest in its folder."""
         counter = self._counter()
         before = held(counter, initial=0)
         hold(counter, before + 1)
@@ -117,18 +117,18 @@ class Checkpoint(Tracked):
             raise
 
     def sync(self) -> None:
-        """Wait until what is saved beside the training (`CheckpointOptions(enable_async=True)`) is on the disk."""
+        """Wait until checkpoints that are saved in the background (`CheckpointOptions(enable_async=True)`) are on the disk."""
         parts.sync()
 
     # -- restoring
 
     @public
     def read(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus:
-        """Give the variables the values of a checkpoint that `write` wrote; return a status to make assertions with.
+        """Restore the variables from a checkpoint of `write`; return a status to make assertions with.
 
-        Where a `tf.compat.v1.train.Saver` wrote it, variables are found by their own names. Everything is read and checked first:
-        if a shape or dtype does not fit (ValueError, InvalidArgumentError) or the file is damaged (DataLossError) or not there
-        (NotFoundError), no variable has changed. Attributes that come later are restored when they are set.
+        In a checkpoint of `tf.compat.v1.train.Saver`, variables are identified by their own names. Everything is read and
+        checked first, so that an error changes no variable. ValueError or InvalidArgumentError for a wrong shape or dtype,
+        DataLossError for a damaged file, NotFoundError for a missing one. Attributes that are set later are restored then.
         """
         restore = Restore(self, sources.opened(os.fspath(save_path)))
         restore.run(self, 0)
@@ -136,9 +136,7 @@ class Checkpoint(Tracked):
 
     @public
     def restore(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus | NothingRestored:
-        """Restore like `read`, from a checkpoint that `save` wrote; `save_path` may be None, as `latest_checkpoint` returns
-        it.
-        """
+        """Restore like `read`, from a checkpoint of `save`; `save_path` may be None, a result of `latest_checkpoint`."""
         if save_path is None:
             return NothingRestored(self)
         created = self._save_counter is None
@@ -152,18 +150,19 @@ class Checkpoint(Tracked):
 
 
 class Restore:
-    """A checkpoint that is being restored: what of it has found its variable."""
+    """A restore in progress: which parts of the checkpoint are matched with variables."""
 
     def __init__(self, root: Tracked, reader: storage.CheckpointSource) -> None:
         self.root, self.reader = root, reader
         self.used: set[int] = set()
-        self.done: set[int] = set()  # the variables that have their values, so that they do not get them again
+        self.done: set[int] = set()  # variables that have their values, and do not get them again
         self.kept: list[Variable | Stateful] = []
-        self.slots: list[Slot] = []  # of optimizers, whose variables were not found yet
-        self.later: list[tuple[Variable, Any]] = []  # of a graph: what `initialize_or_restore` gives them in a session
+        self.slots: list[Slot] = []  # of optimizers whose variables are not found yet
+        # The graph variables, with the values that `initialize_or_restore` assigns in a session.
+        self.later: list[tuple[Variable, Any]] = []
 
     def run(self, value: Any, number: int, hung: Hung | None = None) -> None:
-        """Restore what corresponds to the object `value` and the node `number`; all of it or nothing."""
+        """Restore the object `value` from node `number` and below; all of it or nothing."""
         match = self.match(value, number, hung)
         new = [(variable, node) for _, variable, node in match.bound if id(variable) not in self.done]
         wanted = [(variable, key) for variable, node in new if isinstance(variable, Variable) and (key := node.key) is not None]
@@ -195,7 +194,7 @@ class Restore:
         self._later_slots(match)
 
     def _later_slots(self, match: Match) -> None:
-        """Let optimizers await their slots of variables that are there; the others wait for their variables."""
+        """Let optimizers await the slots of existing variables; other slots wait for their variables."""
         pending, self.slots = [*self.slots, *match.slots], []
         for owner, name, variable, number in pending:
             of = match.objects.get(variable)
@@ -208,7 +207,7 @@ class Restore:
                 self.slots.append((owner, name, variable, number))
 
     def _await(self, match: Match) -> None:
-        """Let objects await what the checkpoint has for them; a list or dict that lacks something is one that awaits it, too."""
+        """Let objects await their values. Lists and dicts that lack items are replaced by ones that await them."""
         for owner, name, node in match.waiting:
             owner._await_children(self, {name: node})
             value = hanging(owner, name) if owner._awaits_entries and name in children(owner) else None
@@ -219,13 +218,13 @@ class Restore:
                     self._await(self.match(changed, node))
 
     def match(self, value: Any, number: int = 0, hung: Hung | None = None) -> Match:
-        """Match the checkpoint with the objects under `value`: by the graph, or by names if a Saver wrote it."""
+        """Match the checkpoint with the objects under `value`: by the graph, or by names for a Saver's checkpoint."""
         if self.reader.by_name:
             return Match([], value, None).by_name(self.reader.entries)
         return Match(self.reader.nodes, value, number, hung, self.reader.foreign)
 
     def attribute_set(self, owner: Tracked, name: str, number: int, value: Any) -> None:
-        """Restore node `number` to an attribute of `owner` that was just set, maybe in a function under trace."""
+        """Restore node `number` to an attribute of `owner` that was just set, perhaps in a function under trace."""
         if not is_trackable(value):
             owner._await_children(self, {name: number})
             return
@@ -234,7 +233,7 @@ class Restore:
 
 
 def _check(wanted: list[tuple[Variable, str]], reader: storage.CheckpointSource) -> None:
-    """Raise one error that names every variable which cannot take its value."""
+    """Raise one error for all variables whose saved values do not fit."""
     shapes, types = [], []
     for variable, key in wanted:
         entry = reader.entries[key]
@@ -254,16 +253,14 @@ def _check(wanted: list[tuple[Variable, str]], reader: storage.CheckpointSource)
 
 
 class CheckpointLoadStatus:
-    """The status of a restore, to make assertions with; each returns the status."""
+    """The status of a restore, with assertions that return the status."""
 
     def __init__(self, restore: Restore) -> None:
         self._restore = restore
 
     @public
     def assert_consumed(self) -> CheckpointLoadStatus:
-        """Raise AssertionError unless every object of the checkpoint has found its own here, and every variable here its
-        value.
-        """
+        """Raise AssertionError unless every saved object is matched, and every variable has its value."""
         nodes = self._restore.reader.nodes
         left = [node.key for number, node in enumerate(nodes) if node.key is not None and number not in self._restore.used]
         if left:
@@ -275,7 +272,7 @@ class CheckpointLoadStatus:
 
     @public
     def assert_existing_objects_matched(self) -> CheckpointLoadStatus:
-        """Raise AssertionError unless every variable that there is has got a value."""
+        """Raise AssertionError unless every existing variable is restored."""
         match = self._restore.match(self._restore.root)
         unrestored = [(path, variable) for path, variable, _ in match.bound if id(variable) not in self._restore.done]
         if match.unbound or unrestored:
@@ -288,7 +285,7 @@ class CheckpointLoadStatus:
 
     @public
     def assert_nontrivial_match(self) -> CheckpointLoadStatus:
-        """Raise AssertionError if nothing but the root has been found in the checkpoint."""
+        """Raise AssertionError if only the root is matched."""
         if self._restore.reader.by_name:
             return self.assert_existing_objects_matched()
         if self._restore.used <= {0} and len(self._restore.reader.nodes) > 1:
@@ -299,18 +296,18 @@ class CheckpointLoadStatus:
         return self
 
     def expect_partial(self) -> CheckpointLoadStatus:
-        """Allow that not everything is restored."""
+        """Declare that a partial restore is intended."""
         return self
 
     @public
     def run_restore_ops(self, session: Any = None) -> None:
-        """Give the variables of a graph their values in `session`, or the default one; those of eager code have them."""
+        """Assign the values of graph variables in `session`, or the default one. Eager variables have them already."""
         for variable, value in self._restore.later:
             hold(variable, value, session)
 
     @public
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Restore like `run_restore_ops`; variables of a graph that the checkpoint does not have get their initial values."""
+        """Restore like `run_restore_ops`; graph variables that are not in the checkpoint get their initial values."""
         match = self._restore.match(self._restore.root)
         begin([variable for _, variable in match.unbound if isinstance(variable, Variable)], session)
         self.run_restore_ops(session)
@@ -331,10 +328,10 @@ class NothingRestored:
 
     @public
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Give variables of a graph their initial values in `session`, or the default one."""
+        """Assign the initial values of graph variables in `session`, or the default one."""
         unbound = [variable for _, variable in Match([], self._root, None).unbound]
         begin([variable for variable in unbound if isinstance(variable, Variable)], session)
 
     def expect_partial(self) -> NothingRestored:
-        """Allow that not everything is restored."""
+        """Declare that a partial restore is intended."""
         return self

@@ -1,4 +1,4 @@
-"""Lists and dicts that a restore has more for than they hold: what is put into them later is restored then."""
+"""Lists and dicts that restore items when these are added later."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from gradtape._src.core.declarations.module import Tracked
 
 
 class AwaitingList(list[Any], Tracked):
-    """A list whose later entries a restore has values for. Copies of it are plain lists.
+    """A list with saved values for entries that do not exist yet. Copies of it are plain lists.
 
-    `origin` is the list that it stands for. Entries that are appended to this one are appended to `origin`, too; the other way
-    round they are not seen.
+    `origin` is the original list. Entries appended to this list are appended to `origin`, too, but not the other way round.
     """
 
     _origin: tuple[list[Any], list[Any]]
@@ -22,7 +21,7 @@ class AwaitingList(list[Any], Tracked):
         object.__setattr__(self, "_origin", (origin, list(origin)))
 
     def append(self, value: Any) -> None:
-        """Append `value`, and restore what the checkpoint has at its place."""
+        """Append `value`, and restore it from the checkpoint."""
         super().append(value)
         for kept in self._origin:
             kept.append(value)
@@ -38,19 +37,19 @@ class AwaitingList(list[Any], Tracked):
         return self
 
     def __repr__(self) -> str:
-        return f"ListWrapper({super().__repr__()})"  # TensorFlow's name for it
+        return f"ListWrapper({super().__repr__()})"  # TensorFlow's name of the class
 
     def __reduce__(self) -> Any:
         return list, (list(self),)
 
     def changed_elsewhere(self) -> bool:
-        """Return whether the list that it stands for was changed through another reference."""
+        """Return whether the original list was changed through another reference."""
         origin, known = self._origin
         return list(map(id, origin)) != list(map(id, known))
 
 
 class AwaitingDict(dict[Any, Any], Tracked):
-    """A dict for whose later keys a restore has values. Copies of it are plain dicts."""
+    """A dict with saved values for keys that do not exist yet. Copies of it are plain dicts."""
 
     _origin: tuple[dict[Any, Any], dict[Any, Any]]
 
@@ -65,13 +64,13 @@ class AwaitingDict(dict[Any, Any], Tracked):
         self._child_set(str(key), value)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Return the value of `key`, which is set to `default` if there is none."""
+        """Return the value of `key`, which is set to `default` if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def update(self, *args: Any, **kwargs: Any) -> None:
-        """Set each key of a dict, or of pairs, and of the keywords."""
+        """Set each item of a dict, or of pairs, and of the keywords."""
         for key, value in dict(*args, **kwargs).items():
             self[key] = value
 
@@ -83,13 +82,13 @@ class AwaitingDict(dict[Any, Any], Tracked):
         return dict, (dict(self),)
 
     def changed_elsewhere(self) -> bool:
-        """Return whether the dict that it stands for was changed through another reference."""
+        """Return whether the original dict was changed through another reference."""
         origin, known = self._origin
         return {key: id(value) for key, value in origin.items()} != {key: id(value) for key, value in known.items()}
 
 
 def awaiting(value: Any) -> Any:
-    """Return `value`, with its plain lists and dicts, also those in tuples, as ones that await what a restore has for them."""
+    """Replace the plain lists and dicts in `value`, also those in tuples, by ones that await saved items."""
     if type(value) is list:
         return AwaitingList(value, [awaiting(item) for item in value])
     if type(value) is dict:
@@ -108,7 +107,7 @@ def hanging(owner: Tracked, name: str) -> Any:
 
 
 def hang(owner: Tracked, name: str, value: Any) -> None:
-    """Put `value` in the place of what hangs on an object under a name."""
+    """Replace the child of an object under a name by `value`."""
     if isinstance(owner, list):
         list.__setitem__(owner, _place(owner, name), value)
     elif isinstance(owner, dict):
@@ -118,7 +117,7 @@ def hang(owner: Tracked, name: str, value: Any) -> None:
 
 
 def _holder(owner: Any, name: str) -> Any:
-    """Return the object whose attribute it is: of a checkpoint with a root perhaps that."""
+    """Return the object that has the attribute, which may be the root of a checkpoint."""
     root = vars(owner).get("_root")
     return owner if name in vars(owner) or root is None else root
 

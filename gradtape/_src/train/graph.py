@@ -1,4 +1,4 @@
-"""The objects that a checkpoint saves: what hangs on an object, by name."""
+"""The graph of the objects that a checkpoint saves: children by name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gradtape._src.train.containers import AwaitingDict, AwaitingList
 from gradtape._src.train.left_out import tell_left_out
 from gradtape._src.train.storage import ATTRIBUTES, ObjectNode
 
-Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, and the node of what is to hang there
-Slot = tuple[SlotOwner, str, int, int]  # an optimizer, the name of a slot, the node of its variable, and its own
+Hung = tuple[Tracked, str, int]  # an object, the name of an attribute, and the node to restore there
+Slot = tuple[SlotOwner, str, int, int]  # optimizer, slot name, node of the variable, node of the slot
 
 
 def saved_variable(value: Any) -> Variable | Stateful | None:
-    """Return the variable that `value` is or stands for, or what else is saved as one array; otherwise None."""
+    """Return the variable that `value` is or wraps, or another object that is saved as one array; otherwise None."""
     held = variable_of(value)
     if not isinstance(held, (Variable, Stateful)) and hasattr(type(held), "assign"):
         held = getattr(held, "value", None)
@@ -27,12 +27,12 @@ def saved_variable(value: Any) -> Variable | Stateful | None:
 
 
 def own_name(variable: Variable | Stateful) -> str | None:
-    """Return the name by which a Saver knows a variable."""
+    """Return the name of a variable in a Saver's checkpoint."""
     return variable.name.removesuffix(":0") if isinstance(variable, Variable) else None
 
 
 def is_trackable(value: Any) -> bool:
-    """Return whether `value` can hang on a checkpoint: a variable, a module, a list, tuple or dict, or what has `variables`."""
+    """Return whether a checkpoint follows `value`: a variable, module, list, tuple, dict, or an object with `variables`."""
     return (
         isinstance(value, Trackable | list | tuple | Mapping)
         or saved_variable(value) is not None
@@ -41,12 +41,12 @@ def is_trackable(value: Any) -> bool:
 
 
 def children(value: Any) -> dict[str, Any]:
-    """Return the children of `value` that a checkpoint follows, by name: attributes, positions, keys."""
+    """Return the children of `value` that a checkpoint follows, by name: attributes, indices, keys."""
     return {name: item for name, item in named_in(value).items() if is_trackable(item)}
 
 
 def named_in(value: Any) -> dict[str, Any]:
-    """Return all that `value` holds by name, what no checkpoint follows among it."""
+    """Return all children of `value` by name, including those that no checkpoint follows."""
     if saved_variable(value) is not None:
         return {}
     if isinstance(value, Mapping):
@@ -62,7 +62,7 @@ def named_in(value: Any) -> dict[str, Any]:
 
 
 def _escaped(name: str) -> str:
-    """Return a name as part of a key: TensorFlow's way of keeping its slashes apart from those between names."""
+    """Convert a name to part of a key, as TensorFlow does, so that its slashes differ from separators."""
     return name.replace(".", "..").replace("/", ".S")
 
 
@@ -75,8 +75,9 @@ def _check_unchanged(value: Any) -> None:
 
 
 def saved_graph(root: Any) -> tuple[list[ObjectNode], dict[str, Variable], dict[str, np.ndarray]]:
-    """Return the graph under `root` as nodes, the root first, each variable under its key, and the arrays of what else has a
-    state. A key is the shortest way to a value. The log names states that are not saved.
+    """Return the graph under `root`: nodes (the root first), variables by key, and arrays of other objects' states.
+
+    A key is the shortest path to a value. The log lists states that are not saved.
     """
     nodes: list[ObjectNode] = [ObjectNode({})]
     objects, paths = [root], [""]
@@ -84,7 +85,7 @@ def saved_graph(root: Any) -> tuple[list[ObjectNode], dict[str, Variable], dict[
     variables: dict[str, Variable] = {}
     states: dict[str, np.ndarray] = {}
     unfollowed: dict[str, Any] = {}
-    for number, value in enumerate(objects):  # grows as it goes: breadth first
+    for number, value in enumerate(objects):  # grows during the loop: breadth first
         if (variable := saved_variable(value)) is not None:
             node, key = nodes[number], paths[number] or "root"
             if isinstance(variable, Stateful):
@@ -113,15 +114,14 @@ def saved_graph(root: Any) -> tuple[list[ObjectNode], dict[str, Variable], dict[
 
 
 class Match:
-    """The match of present objects with those of a checkpoint: by the names on the way from the root.
+    """The match of existing objects with those of a checkpoint, by paths from the root.
 
-    `bound` are the variables that a value was found for, as `(path, variable, node)`; `unbound` those that have none, as
-    `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as
-    `(object, name, node)`: also those that hold a list or dict which lacks something.
+    `bound` are the variables with a saved value, as `(path, variable, node)`; `unbound` those without, as `(path, variable)`.
+    `waiting` are saved attributes that do not exist yet, or hold a list or dict that lacks items, as `(object, name, node)`.
 
-    It begins with `value` and the node `number`; `hung` is the attribute that the value was found at, if it was found at one. Of
-    a `foreign` checkpoint nothing is wanted that TensorFlow does not save. `objects` has the variables by their nodes, `slots`
-    those of optimizers that are not there yet.
+    It starts with `value` and the node `number`; `hung` is the attribute that holds the value, if there is one. A `foreign`
+    checkpoint may lack values that TensorFlow does not save. `objects` has the variables by their nodes, `slots` those of
+    optimizers that do not exist yet.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Match:
         self.slots: list[Slot] = []
         seen: dict[int, int | None] = {}
         queue = [(value, number, "(root)", hung)]
-        for value, number, path, hung in queue:  # grows as it goes
+        for value, number, path, hung in queue:  # grows during the loop
             variable = saved_variable(value)
             identity = id(value if variable is None else variable)
             if identity in seen and (seen[identity] is not None or number is None):
@@ -167,7 +167,7 @@ class Match:
         self._settle()
 
     def _bind_slots(self, nodes: list[ObjectNode]) -> None:
-        """Bind the slots of optimizers whose variables were found."""
+        """Bind the slots of optimizers whose variables are found."""
         there, self.slots = self.slots, []
         for owner, name, variable, number in there:
             of = self.objects.get(variable)
@@ -179,7 +179,7 @@ class Match:
                 self._variable(slot, number, nodes, f"(root).{name}")
 
     def by_name(self, names: Container[str]) -> Match:
-        """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` may be missing."""
+        """Bind the variables whose own name is in `names`, as the checkpoint has no graph. The `save` counter may be missing."""
         named = [(path, variable, own_name(variable)) for path, variable in self.unbound]
         self.bound = [(path, variable, ObjectNode({}, name)) for path, variable, name in named if name and name in names]
         self.unbound = [entry for entry in self.unbound if entry[0] != "(root).save_counter"]

@@ -1,4 +1,4 @@
-"""A warning about the variables and states that a checkpoint leaves out, in objects that it does not follow."""
+"""A warning about variables and states in objects that a checkpoint does not follow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.core.declarations.module import Stateful
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.tensors.variable import Variable
 
-MOST = 1000  # objects that are looked into
+MOST = 1000  # maximum number of objects to search
 PASSED_OVER = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, Tensor)
 
 logger = logging.getLogger("gradtape")
@@ -20,7 +20,7 @@ _told: set[tuple[str, type]] = set()
 
 
 def tell_left_out(unfollowed: Mapping[str, Any], saved: Container[int]) -> None:
-    """Say which of the objects that a checkpoint does not follow hold variables or states that are not `saved`."""
+    """Warn about objects that a checkpoint does not follow, and that hold variables or states which are not `saved`."""
     for path, value in unfollowed.items():
         lost = [inner for inner in _states_in(value) if id(inner) not in saved]
         if lost and (path, type(value)) not in _told:
@@ -39,10 +39,10 @@ def _kind(state: Variable | Stateful) -> str:
 
 
 def _states_in(value: Any) -> Iterator[Variable | Stateful]:
-    """Yield the variables, and what else a checkpoint would save, that an object holds."""
+    """Yield the variables, and other savable objects, that an object holds."""
     seen = {id(value)}
     queue = [value]
-    for value in queue:  # grows as it goes
+    for value in queue:  # grows during the loop
         if isinstance(value, Variable | Stateful):
             yield value
         elif not isinstance(value, PASSED_OVER):

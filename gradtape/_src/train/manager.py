@@ -1,4 +1,4 @@
-"""`CheckpointManager`: a folder of checkpoints, of which the last ones are kept."""
+"""`CheckpointManager`: a folder with the latest checkpoints."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from gradtape._src.train.values import held, hold
 class CheckpointManager:
     """Saves checkpoints into `directory` and keeps the last `max_to_keep` of them (None: all).
 
-    With `keep_checkpoint_every_n_hours` one of each such time stays for good. With `checkpoint_interval`, `save` does nothing
-    until `step_counter` has grown by that much. `init_fn` is called by `restore_or_initialize` where there is no checkpoint.
+    With `keep_checkpoint_every_n_hours` one checkpoint per period is kept permanently. With `checkpoint_interval`, `save` does
+    nothing until `step_counter` has grown by that much. `init_fn` is called by `restore_or_initialize` if there is no
+    checkpoint.
 
     >>> w = tf.Variable(1.0)
     >>> manager = tf.train.CheckpointManager(tf.train.Checkpoint(w=w), "managed", max_to_keep=2)
@@ -54,7 +55,7 @@ class CheckpointManager:
 
     @property
     def directory(self) -> str:
-        """The folder."""
+        """The directory."""
         return self._directory
 
     @property
@@ -69,19 +70,19 @@ class CheckpointManager:
 
     @property
     def checkpoints(self) -> list[str]:
-        """The paths of the checkpoints that are kept, the oldest first; not those that stay for good."""
+        """The paths of the kept checkpoints, the oldest first, without those that are kept permanently."""
         return [path for path, _ in self._saved]
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The path of the last one, or None."""
+        """The path of the latest checkpoint, or None."""
         return self._saved[-1][0] if self._saved else None
 
     @public
     def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
-        """Save a checkpoint and delete those that are too many; return its path, or None where the interval is not over.
+        """Save a checkpoint and delete superfluous ones; return its path, or None before the interval is over.
 
-        `checkpoint_number` takes the place of the checkpoint's own counter.
+        `checkpoint_number` replaces the checkpoint's own counter.
         """
         step = None if self._step_counter is None else int(held(self._step_counter))
         if step is not None and check_interval and self._last_step is not None and step < self._last_step + (self._interval or 0):
@@ -96,7 +97,7 @@ class CheckpointManager:
             self._saved = [entry for entry in self._saved if entry[0] != path] + [(path, time.time())]
             superfluous = self._superfluous()
             update_state(self._directory, self._saved, self._kept_until)
-            for old, _ in superfluous:  # only now, when nothing names them any more
+            for old, _ in superfluous:  # only now, as the state file no longer names them
                 remove(old)
 
         try:
@@ -108,7 +109,7 @@ class CheckpointManager:
         return path
 
     def _superfluous(self) -> list[Saved]:
-        """Take checkpoints beyond `max_to_keep` off the list; return those to be deleted."""
+        """Remove checkpoints beyond `max_to_keep` from the list; return those to delete."""
         over = [] if self._max_to_keep is None else self._saved[: -self._max_to_keep]
         self._saved = self._saved[len(over) :]
         deleted = []

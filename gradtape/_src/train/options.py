@@ -1,4 +1,4 @@
-"""`CheckpointOptions`: how `tf.train.Checkpoint` saves."""
+"""`CheckpointOptions`: the format of `tf.train.Checkpoint`, and saving in the background."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ShardingCallback:
-    """A policy of cutting a checkpoint into files, as in TensorFlow. Here orbax cuts: each process writes what it has.
+    """A policy of splitting a checkpoint into files. Whatever the policy, orbax writes, and each process writes its own parts.
 
     >>> isinstance(tf.train.experimental.ShardByTaskPolicy(), tf.train.experimental.ShardingCallback)
     True
@@ -15,12 +15,12 @@ class ShardingCallback:
 
     @property
     def description(self) -> str:
-        """The policy in words."""
+        """A description of the policy."""
         return "Each process writes its own parts."
 
 
 class ShardByTaskPolicy(ShardingCallback):
-    """The policy by which each process writes the parts of variables that it has.
+    """The policy by which each process writes its own parts of variables.
 
     >>> options = tf.train.CheckpointOptions(experimental_sharding_callback=tf.train.experimental.ShardByTaskPolicy())
     >>> options.experimental_sharding_callback.description
@@ -32,10 +32,10 @@ class ShardByTaskPolicy(ShardingCallback):
 class CheckpointOptions:
     """Options for checkpoints.
 
-    With `experimental_sharding_callback`, as `tf.train.experimental.ShardByTaskPolicy()`, a checkpoint is a folder of orbax's.
-    Each process writes its own parts of variables. With `enable_async` it is one, too, and is written beside the training:
-    `Checkpoint.sync` waits for it. Both need `pip install '.[checkpoints]'`, and a folder that all processes see.
-    The other options are accepted.
+    With `experimental_sharding_callback`, such as `tf.train.experimental.ShardByTaskPolicy()`, a checkpoint is a folder of
+    orbax. Each process writes its own parts of variables. `enable_async` writes such a folder in the background;
+    `Checkpoint.sync` waits for it. Both need `pip install '.[checkpoints]'`, and a folder that all processes can access. The
+    other options have no effect.
 
     >>> options = tf.train.CheckpointOptions(experimental_io_device="/job:localhost")
     >>> tf.train.Checkpoint(w=tf.Variable(1.0)).write("with options", options)
@@ -51,7 +51,7 @@ class CheckpointOptions:
 
     @property
     def background(self) -> bool:
-        """Whether a checkpoint is written beside the training."""
+        """Whether a checkpoint is written in the background."""
         return self.enable_async or self.experimental_enable_async_checkpoint
 
     @property

@@ -1,6 +1,7 @@
-"""Checkpoints in parts: a folder that orbax writes, each process its own parts of large variables, beside the training if wished.
+"""Checkpoints in parts: a folder of orbax, to which each process writes its own parts of variables, optionally in the
+background.
 
-The folder appears under its name once all of it is written. Its index is JSON; nothing in it is run.
+The folder gets its name once it is complete. Its index is JSON, and contains no code.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from gradtape._src.train.storage import ObjectNode
 SUFFIX = ".orbax"
 FORMAT = "gradtape checkpoint in parts 1"
 
-_pending: Any = None  # what is being written beside the training
+_pending: Any = None  # the checkpoint that is being written in the background
 
 
 def folder_of(prefix: str) -> str:
-    """Return the folder of the checkpoint that is called `prefix`."""
+    """Return the folder of the checkpoint `prefix`."""
     return os.path.abspath(prefix if prefix.endswith(SUFFIX) else prefix + SUFFIX)
 
 
@@ -50,14 +51,14 @@ def _orbax() -> Any:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a message of orbax's is worth showing; that it removes what a killed process left is not."""
+    """Return whether to show a message of orbax. Its notice that it removes a killed process's folder is hidden."""
     return "orbax" not in record.pathname or "temporary directory" not in record.getMessage()
 
 
 def save(prefix: str, nodes: list[ObjectNode], values: Mapping[str, Any], background: bool, then: Callable[[], None]) -> None:
-    """Write a checkpoint: the graph, and the value of each key, an array of NumPy or JAX. `then` is called when it is there.
+    """Write a checkpoint: the graph, and the value of each key, an array of NumPy or JAX. `then` is called on completion.
 
-    With `background` that is later, after a call that returns at once; `sync` waits for it.
+    With `background` the call returns at once, and `sync` waits for completion.
     """
     sync()
     entries: dict[str, Any] = {}
@@ -66,10 +67,10 @@ def save(prefix: str, nodes: list[ObjectNode], values: Mapping[str, Any], backgr
         entry = entries[key] = {"dtype": as_dtype(value.dtype).name, "shape": value.shape}
         if value.dtype == object:
             entry["strings"] = [base64.b64encode(item).decode() for item in np.asarray(value).ravel()]
-        elif value.size:  # orbax refuses what is empty
+        elif value.size:  # orbax refuses empty arrays
             entry["number"] = len(arrays)
             kept = jax.numpy.copy if background and isinstance(value, jax.Array) else np.array if background else lambda x: x
-            arrays[str(len(arrays))] = kept(value)  # the training goes on with the memory of what it has
+            arrays[str(len(arrays))] = kept(value)  # copied, as the training goes on with the memory of these values
     index = {"format": FORMAT, "nodes": storage.graph_data(nodes), "arrays": entries}
     finish = _together(f"a checkpoint of {len(entries)} values", _begin, folder_of(prefix), index, arrays)
     if not background:
@@ -88,7 +89,7 @@ def save(prefix: str, nodes: list[ObjectNode], values: Mapping[str, Any], backgr
 
 
 def sync() -> None:
-    """Wait until what is written beside the training is there; raise its error if it could not be written."""
+    """Wait for the checkpoint that is being written in the background; raise its error if it failed."""
     global _pending
     pending, _pending = _pending, None
     if pending is not None:
@@ -97,9 +98,9 @@ def sync() -> None:
 
 @functools.cache
 def _sync_at_exit() -> None:
-    """Have Python wait for the last checkpoint when it ends: before it ends its pools of threads, in which orbax writes.
+    """Make Python wait for the last checkpoint at exit, before it ends the thread pools in which orbax writes.
 
-    `atexit` comes after that, and there is no public name for what comes before.
+    `atexit` runs after that, and no public function runs before it.
     """
     threading._register_atexit(sync)  # type: ignore[attr-defined]
 
@@ -111,7 +112,7 @@ def _together(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _begin(folder: str, index: dict[str, Any], arrays: dict[str, Any]) -> Callable[[], None]:
-    """Let orbax begin to write; return the function that waits for the end."""
+    """Start orbax's writing; return a function that waits for its end."""
     orbax = _orbax()
     before = _before(folder)
     if _is_ours(folder):
@@ -143,7 +144,7 @@ def _begin(folder: str, index: dict[str, Any], arrays: dict[str, Any]) -> Callab
 
 
 def _before(folder: str) -> str:
-    """Return where the checkpoint lies that another one is about to take the place of."""
+    """Return the temporary name of the checkpoint that is about to be replaced."""
     return folder.removesuffix(SUFFIX) + ".before" + SUFFIX
 
 
@@ -158,7 +159,7 @@ def is_there(prefix: str) -> bool:
 
 
 def remove(prefix: str) -> None:
-    """Remove a checkpoint in parts, if it is one that we wrote."""
+    """Remove a checkpoint in parts, if gradtape wrote it."""
     if _is_ours(folder_of(prefix)):
         shutil.rmtree(folder_of(prefix), ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""`PythonState`: what an object of Python saves as bytes."""
+"""`PythonState`: state of Python objects that is saved as bytes."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class PythonState(Stateful):
         raise NotImplementedError
 
     def deserialize(self, string_value: bytes) -> None:
-        """Become what `serialize` returned, which comes as bytes."""
+        """Restore the state from the bytes that `serialize` returned."""
         raise NotImplementedError
 
     def saved_state(self) -> State:
-        """Return what `serialize` returns, a scalar string."""
+        """Return the result of `serialize` as a scalar string."""
         text = self.serialize()
         if not isinstance(text, str | bytes):
             raise TypeError(f"{type(self).__name__}.serialize() returns a str or bytes, received {text!r}.")
         return {"": np.array(text.encode() if isinstance(text, str) else text, object)}
 
     def restored(self, state: State) -> Callable[[], None]:
-        """Return the function that gives `deserialize` what was saved."""
+        """Return a function that passes the saved bytes to `deserialize`."""
         text = state[""][()] if "" in state else None
         if not isinstance(text, bytes):
             raise DataLossError(None, None, f"What a checkpoint has for a {type(self).__name__} is no string, but {text!r}.")

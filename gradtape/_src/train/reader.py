@@ -15,12 +15,12 @@ from gradtape._src.train.storage import ATTRIBUTES
 
 
 def some(names: list[Any]) -> str:
-    """Return the first of `names`, as messages list them."""
+    """Format the first of `names` for a message."""
     return ", ".join(map(str, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 class CheckpointReader:
-    """The variables of a checkpoint by their names, without objects to restore them into."""
+    """A reader of the variables of a checkpoint by name, without objects to restore them into."""
 
     @public
     def __init__(self, filename: Any) -> None:
@@ -31,12 +31,12 @@ class CheckpointReader:
         return key if ATTRIBUTES in key else key + self._suffix
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """Name → shape."""
+        """Return a dict from names to shapes."""
         graph: dict[str, list[int]] = {} if self._reader.by_name else {GRAPH: []}
         return graph | {self._name(key): list(entry.shape) for key, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
-        """Name → dtype."""
+        """Return a dict from names to dtypes."""
         graph = {} if self._reader.by_name else {GRAPH: string}
         return graph | {self._name(key): as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
 
@@ -48,7 +48,7 @@ class CheckpointReader:
 
     @public
     def get_tensor(self, tensor_str: str) -> Any:
-        """Return the value under a name, a NumPy array or scalar; NotFoundError if there is none."""
+        """Return the value of a variable, a NumPy array or scalar; NotFoundError if there is none of that name."""
         if tensor_str == GRAPH and not self._reader.by_name:
             return self._reader.graph()
         key = tensor_str.removesuffix(VALUE)
@@ -81,7 +81,7 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 @public
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """Return the value of one variable of a checkpoint, a NumPy array or scalar. `name` as `list_variables` gives it.
+    """Return the value of one variable of a checkpoint, a NumPy array or scalar. `name` is one from `list_variables`.
 
     NotFoundError if there is no such checkpoint or variable.
 

@@ -1,4 +1,4 @@
-"""The sources of a checkpoint: a file or folder of gradtape's, or the files that TensorFlow wrote."""
+"""Opening, saving and removing of checkpoints in gradtape's or in TensorFlow's format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtape._src.train import bundle, bundle_writer, parts, storage
 
 
 def opened(prefix: str) -> storage.CheckpointSource:
-    """Open the checkpoint called `prefix`. NotFoundError where there is none."""
+    """Open the checkpoint `prefix`. NotFoundError if there is none."""
     parts.sync()
     if not os.path.isfile(storage.file_of(prefix)):
         if parts.is_there(prefix):
@@ -25,16 +25,16 @@ def opened(prefix: str) -> storage.CheckpointSource:
 
 
 def save(prefix: str, nodes: list[storage.ObjectNode] | None, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a checkpoint: a file of gradtape's, or TensorFlow's where gradtape stands for it."""
+    """Write a checkpoint in gradtape's format, or in TensorFlow's if gradtape replaces TensorFlow."""
     if not bundle_writer.is_wanted():
         storage.save(prefix, nodes, arrays)
         return
     bundle_writer.save(prefix, nodes, arrays)
-    _unlink(storage.file_of(prefix))  # which `opened` would take for the checkpoint
+    _unlink(storage.file_of(prefix))  # else `opened` would read this file
 
 
 def file_of(prefix: str) -> str:
-    """Return the file of a checkpoint by which it is known: gradtape's, or TensorFlow's index."""
+    """Return the file that identifies a checkpoint: gradtape's, or TensorFlow's index."""
     return prefix + bundle.SUFFIX if bundle_writer.is_wanted() else storage.file_of(prefix)
 
 
@@ -44,7 +44,7 @@ def is_there(prefix: str) -> bool:
 
 
 def remove(prefix: str) -> None:
-    """Remove a checkpoint that gradtape wrote, in whichever format."""
+    """Remove a checkpoint that gradtape wrote, in any format."""
     parts.remove(prefix)
     _unlink(storage.file_of(prefix))
     if _is_own_bundle(prefix):
@@ -53,7 +53,7 @@ def remove(prefix: str) -> None:
 
 
 def _is_own_bundle(prefix: str) -> bool:
-    """Return whether gradtape wrote the files of TensorFlow's format; not where another process is removing them."""
+    """Return whether gradtape wrote the files in TensorFlow's format; False if another process is removing them."""
     try:
         return _of_tensorflow(prefix) and bundle.Bundle(prefix).writer == bundle_writer.WRITER
     except (NotFoundError, DataLossError):

@@ -1,4 +1,4 @@
-"""A function or a Keras model as StableHLO, in a file that JAX alone can run."""
+"""Export of a function or a Keras model as StableHLO, in a file that needs only JAX to run."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def export_stablehlo(
     *,
     platforms: Sequence[str] | None = None,
 ) -> None:
-    """Write what a model or function computes, with the values that its variables have now, as StableHLO.
+    """Write the computation of a model or function, with the current values of its variables, as StableHLO.
 
     `input_signature`: a nest of specs (`tf.TensorSpec`, or Keras's `InputSpec`) for each argument. A Keras model is called
-    with `training=False`, and one with known `inputs` needs none. An extent that is open in it (None) stays open in the file.
-    A call of the file checks whatever the function takes for granted of them, such as two extents that have to be equal.
-    `platforms` ("cpu", "cuda", "tpu") are those to compile for; default: the one that is used here.
+    with `training=False`; with known `inputs` it needs no signature. Open extents (None) remain open in the file. A call of
+    the file checks the function's conditions on them, such as two equal extents. `platforms` ("cpu", "cuda", "tpu") are
+    compiled for; the default is the current one.
 
     The file is JAX's own serialization (`jax.export`), and JAX is all that is needed to run it:
     `jax.export.deserialize(bytearray(open(path, "rb").read())).call(x)`.
 
-    ValueError where the function assigns variables, draws random numbers, or computes in another way for other extents;
-    NotImplementedError where it depends on values or runs Python, which no compiled program can hold.
+    ValueError if the function assigns variables, draws random numbers, or goes different ways for different extents.
+    NotImplementedError if it depends on values or runs Python, which a compiled program cannot do.
 
     >>> import jax, pathlib, tempfile
     >>> w = tf.Variable([[1.0], [2.0]])
@@ -58,7 +58,7 @@ def export_stablehlo(
     >>> exported.call(np.ones([3, 2], "float32")).ravel().tolist()
     [3.0, 3.0, 3.0]
     """
-    from jax import export  # takes a while to import
+    from jax import export  # imported here, as it takes a while
 
     function, signature = _called(model_or_function, input_signature)
     specs, structure = nest.flatten_with_spec(signature)
@@ -132,7 +132,7 @@ def _spec(spec: Any) -> TensorSpec:
 
 
 def _symbolic(way: Way | None, avals: Sequence[Aval]) -> dict[Atom, Any]:
-    """Return JAX's symbolic dimensions for the symbols of these Avals, as they are on the way that the function goes."""
+    """Return JAX's symbolic dimensions for the symbols of these Avals, under the conditions of the function's way."""
     from jax import export
 
     assert way is not None, "what is traced with symbols goes a way"
@@ -179,7 +179,7 @@ def _multiple(condition: tuple[str, Any, bool]) -> dict[Atom, Any] | None:
 
 
 def _constraint(relation: str, d: Dim, answer: bool, dims: Mapping[Atom, Any]) -> str:
-    """Return in JAX's words that `d` is 0 or less, or that it is not; of what is not 0, that it has the sign of large extents."""
+    """Return in JAX's syntax that `d` is, or is not, 0 or negative. A nonzero value has its sign at large extents."""
     if relation == "==" and answer:
         for x, y in _divisions(d):
             return f"mod({_with_symbols(x, dims)}, {_with_symbols(y, dims)}) == 0"
@@ -191,7 +191,7 @@ def _constraint(relation: str, d: Dim, answer: bool, dims: Mapping[Atom, Any]) -
 
 
 def _with_symbols(value: Any, dims: Mapping[Atom, Any]) -> Any:
-    """Return a value with JAX's symbolic dimensions for its extents: a Dim, a Program, a tuple of those, or anything else."""
+    """Replace the extents in a value by JAX's symbolic dimensions; the value may be a Dim, a Program or a tuple."""
     if type(value) is Dim:
         return value.substituted(dims)
     if isinstance(value, Program):
@@ -204,7 +204,7 @@ def _with_symbols(value: Any, dims: Mapping[Atom, Any]) -> Any:
 
 
 def _runner(concrete: ConcreteFunction, dims: Mapping[Atom, Any]) -> Callable[..., tuple[Any, ...]]:
-    """Return the program as a function of arrays, with the values of variables in it and `dims` for its symbols."""
+    """Return the program as a function of arrays, with the values of variables bound, and `dims` for its symbols."""
     if concrete.strategy.reason is not None:
         raise NotImplementedError(
             f"{concrete.called} depends on values or calls Python, so it is not one program that could be exported."

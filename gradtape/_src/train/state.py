@@ -1,4 +1,4 @@
-"""The file `checkpoint` of a folder: which checkpoints there are, and which is the latest."""
+"""The file `checkpoint` of a folder: the list of its checkpoints, and the latest one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gradtape._src.train import bundle_writer
 from gradtape._src.train.sources import is_there
 
 FILE = "checkpoint"
-Saved = tuple[str, float | None]  # the path of a checkpoint, and when it was saved (seconds since 1970), if that is known
+Saved = tuple[str, float | None]  # path, and time of saving (seconds since 1970) if it is known
 
 
 def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None = None, filename: str = FILE) -> None:
-    """Note the checkpoints of a folder, the latest last. `kept_until` is when the last one that stays for good was saved."""
+    """Write the checkpoints of a folder, the latest last. `kept_until` is the time of the last one that is kept permanently."""
     entries = [{"name": os.path.basename(path), "time": time} for path, time in saved]
     state = {"format": "gradtape checkpoints 1", "checkpoints": entries, "kept_until": kept_until}
     text = _for_tensorflow(state) if bundle_writer.is_wanted() and entries else json.dumps(state, indent=1)
@@ -36,9 +36,7 @@ def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None =
 
 
 def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | None]:
-    """Return the note of `update_state`, as far as the files are there; nothing if there is no note. DataLossError if it is
-    damaged.
-    """
+    """Read the file of `update_state`, without lost checkpoints; empty if it is missing. DataLossError if it is damaged."""
     path = os.path.join(folder, filename)
     try:
         text = Path(path).read_text("utf-8")
@@ -55,7 +53,7 @@ def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | 
 
 
 def _for_tensorflow(state: dict[str, Any]) -> str:
-    """Return a note as TensorFlow's, a message as text. Times that are not known are now, as each has to have one."""
+    """Format the state as TensorFlow's text message. Unknown times become now, as each entry needs one."""
     entries = state["checkpoints"]
     lines = [f"model_checkpoint_path: {json.dumps(entries[-1]['name'], ensure_ascii=False)}"]
     lines += [f"all_model_checkpoint_paths: {json.dumps(entry['name'], ensure_ascii=False)}" for entry in entries]
@@ -64,9 +62,7 @@ def _for_tensorflow(state: dict[str, Any]) -> str:
 
 
 def _of_tensorflow(text: str) -> dict[str, Any]:
-    """Parse TensorFlow's note, a message as text. A path that leads elsewhere is not followed: its name is looked for here. A
-    path that leads elsewhere is not followed: its name is looked for here.
-    """
+    """Parse TensorFlow's text message. A path to another folder is not followed: its name is looked up in this folder."""
     found: dict[str, list[str]] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         field, separator, value = line.partition(": ")
@@ -83,7 +79,7 @@ def _of_tensorflow(text: str) -> dict[str, Any]:
 
 
 def _text(value: str) -> str:
-    """Return the string that a quoted text stands for."""
+    """Return the content of a quoted string."""
     if len(value) < 2 or value[0] not in "\"'" or value[-1] != value[0]:
         raise ValueError(f"{value} is no string")
     return value[1:-1].encode().decode("unicode_escape").encode("latin-1").decode()
@@ -96,7 +92,7 @@ def _damaged(path: str, error: Exception) -> DataLossError:
 
 
 def _name(name: Any) -> str:
-    """Return a name of a checkpoint, which lies in the same folder: a file that says otherwise is not to be followed."""
+    """Validate the name of a checkpoint, which must be in the same folder, so that the file cannot refer elsewhere."""
     if not isinstance(name, str) or not name or name in (".", "..") or set(name) & {"/", "\\", "\0"}:
         raise ValueError(f"{name!r} is not the name of a checkpoint in its folder")
     return name
@@ -107,7 +103,7 @@ def _time(value: Any) -> float | None:
 
 
 class CheckpointState(NamedTuple):
-    """The note in a folder of checkpoints: the path of the latest checkpoint, those of all, and when they were saved."""
+    """The state of a folder of checkpoints: the paths of the latest checkpoint and of all, and their times."""
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: list[str]
@@ -131,7 +127,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
 @public
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return the path of the checkpoint that was saved last in a folder, or None if there is none.
+    """Return the path of the latest checkpoint in a folder, or None if there is none.
 
     >>> checkpoint = tf.train.Checkpoint(w=tf.Variable(1.0))
     >>> path = checkpoint.save("latest/ckpt")
@@ -146,9 +142,9 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 def checkpoints_iterator(
     checkpoint_dir: Any, min_interval_secs: float = 0, timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None
 ) -> Iterator[str]:
-    """Yield the path of each new checkpoint of a folder, as it is written; `min_interval_secs` lie between two at least.
+    """Yield the path of each new checkpoint of a folder, at most one in `min_interval_secs`.
 
-    Ends where none comes for `timeout` seconds (None: never), unless `timeout_fn` is given and does not return True.
+    It ends after `timeout` seconds without a new one (None: never), unless `timeout_fn` is given and does not return True.
 
     >>> path = tf.train.Checkpoint(w=tf.Variable(1.0)).save("watched/ckpt")
     >>> list(tf.train.checkpoints_iterator("watched", timeout=0))

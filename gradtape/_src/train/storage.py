@@ -1,4 +1,4 @@
-"""The file of a checkpoint: arrays in the safetensors format, and in its metadata a JSON index with their checksums."""
+"""The file of a checkpoint: arrays in the safetensors format, with a JSON index and checksums in its metadata."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from gradtape._src.files.whole import replacing
 
 SUFFIX = ".safetensors"
 FORMAT = "gradtape checkpoint 1"
-ATTRIBUTES = "/.ATTRIBUTES/"  # in a key, before what an object is saved as that is no variable
-# What safetensors has no name for is stored as these, with one more axis where an element takes several.
+ATTRIBUTES = "/.ATTRIBUTES/"  # in keys of objects that are no variables, before the kind of state
+# Dtypes that safetensors does not have are stored as these, with one more axis if an element needs several.
 STORED_AS = {"complex128": "float64", "float8_e5m2": "uint8", "float8_e4m3fn": "uint8"}
 
 
 @dataclass(frozen=True)
 class ArrayEntry:
-    """The index's entry of one array."""
+    """The index entry of an array."""
 
-    dtype: Any  # NumPy's, or a DType that gradtape has no tensors of
+    dtype: Any  # NumPy's, or a DType without tensors
     shape: tuple[int, ...]
     crc32: int
     strings: tuple[bytes, ...] | None = None
@@ -38,12 +38,12 @@ class ArrayEntry:
 
 @dataclass
 class ObjectNode:
-    """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one.
+    """One object of the saved graph: its children as node numbers by name, and the key of its array, if it has one.
 
-    An object that is no variable may have several arrays, whose keys are `key` and each of the `endings`.
+    An object that is no variable may have several arrays, whose keys are `key` plus each of the `endings`.
 
-    `name` is the one that a variable gives itself. `slots` are those of an optimizer that TensorFlow saved: the name of each, the
-    node of its variable, and its own.
+    `name` is the variable's own name. `slots` are those of an optimizer saved by TensorFlow: the name of each, the node of its
+    variable, and its own node.
     """
 
     children: dict[str, int]
@@ -54,12 +54,12 @@ class ObjectNode:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The keys of its arrays by their endings."""
+        """The keys of its arrays by their suffixes."""
         return {} if self.key is None else {ending: self.key + ending for ending in self.endings or ("",)}
 
 
 def file_of(prefix: str) -> str:
-    """Return the file of the checkpoint that is called `prefix`."""
+    """Return the file of the checkpoint `prefix`."""
     return prefix if prefix.endswith(SUFFIX) else prefix + SUFFIX
 
 
@@ -90,7 +90,7 @@ def save(prefix: str, nodes: list[ObjectNode] | None, arrays: Mapping[str, np.nd
 
 
 def _stored(array: np.ndarray) -> np.ndarray:
-    """Return an array as safetensors takes it: contiguous, and of a dtype that it has."""
+    """Convert an array to one for safetensors: contiguous, with a supported dtype."""
     kind = STORED_AS.get(as_dtype(array.dtype).name)
     array = array if array.flags.c_contiguous else array.copy(order="C")
     if kind is None:
@@ -103,22 +103,22 @@ def _checksum(array: np.ndarray) -> int:
 
 
 class CheckpointSource:
-    """A checkpoint opened for reading; the arrays are read when they are asked for.
+    """A checkpoint opened for reading; arrays are read on demand.
 
-    DataLossError for one that is damaged or is no checkpoint.
+    DataLossError if it is damaged or no checkpoint.
     """
 
     foreign = False  # whether TensorFlow wrote it
     entries: Mapping[str, ArrayEntry]
     nodes: list[ObjectNode]
-    by_name: bool  # a Saver wrote it: the keys are names of variables, and there are no nodes
+    by_name: bool  # a Saver's checkpoint: keys are names of variables, and there are no nodes
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     @contextlib.contextmanager
     def _damage(self) -> Iterator[None]:
-        """Raise any error of a damaged file's reader as one error, which names the file."""
+        """Convert any error of a damaged file's reader to one error that names the file."""
         try:
             yield
         except (MemoryError, ImportError, DataLossError, UnimplementedError):
@@ -130,16 +130,16 @@ class CheckpointSource:
             ) from error
 
     def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
-        """Return the arrays of `keys`, checked against the index; laid out as `layouts` states, where it is kept in parts."""
+        """Return the arrays of `keys`, checked against the index, and sharded by `layouts` in a checkpoint in parts."""
         raise NotImplementedError
 
     def graph(self) -> bytes:
-        """Return the graph of the objects as it is in the file."""
+        """Return the graph of the objects as it is stored."""
         raise NotImplementedError
 
 
 class Reader(CheckpointSource):
-    """A checkpoint that gradtape wrote. NotFoundError where there is no file."""
+    """A checkpoint that gradtape wrote. NotFoundError if there is no file."""
 
     def __init__(self, prefix: str) -> None:
         super().__init__(file_of(prefix))
@@ -198,7 +198,7 @@ class Reader(CheckpointSource):
 
 
 def strings_of(entry: ArrayEntry) -> np.ndarray:
-    """Return the array of strings that an index holds."""
+    """Return the array of strings in an index entry."""
     assert entry.strings is not None
     result = np.empty(len(entry.strings), object)
     result[:] = entry.strings
@@ -206,12 +206,12 @@ def strings_of(entry: ArrayEntry) -> np.ndarray:
 
 
 def graph_data(nodes: Sequence[ObjectNode]) -> list[dict[str, Any]]:
-    """Return the graph of the objects as it is written."""
+    """Convert the graph of the objects to data for the file."""
     return [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
 
 
 def graph_of(nodes: Sequence[ObjectNode]) -> bytes:
-    """Return the graph of the objects as JSON."""
+    """Convert the graph of the objects to JSON."""
     return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in nodes]).encode()
 
 

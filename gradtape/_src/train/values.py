@@ -1,4 +1,4 @@
-"""The values of variables, in eager code and in a session."""
+"""Reading and assigning of variables, in eager code and in sessions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from gradtape._src.core.tensors.variable import Variable
 
 
 def _session_of(variable: Variable, session: Any) -> Any:
-    """Return the session that a variable of a graph has its value in: `session`, or the default one; None for one of eager
-    code.
-    """
+    """Return the session for a graph variable: `session`, or the default one; None for an eager variable."""
     if graph_of(variable._tensor.node) is None:
         return None
     found = hooks.graphs.default_session() if session is None else session
@@ -31,7 +29,7 @@ def _session_of(variable: Variable, session: Any) -> Any:
 
 
 def held(variable: Variable, session: Any = None, initial: Any = None) -> np.ndarray:
-    """Return the value of a variable as an array; if it has none yet `initial`, without that FailedPreconditionError."""
+    """Return the value of a variable as an array, or `initial` if it has none (without it FailedPreconditionError)."""
     found = _session_of(variable, session)
     if found is None:
         return variable.__array__()
@@ -41,20 +39,20 @@ def held(variable: Variable, session: Any = None, initial: Any = None) -> np.nda
 
 
 def array_of(variable: Variable) -> Any:
-    """Return the value of a variable as it lies: an array of JAX, in parts maybe, or of NumPy."""
+    """Return the value of a variable as stored: a JAX array, perhaps sharded, or a NumPy array."""
     if graph_of(variable._tensor.node) is not None:
         return held(variable)
     return engine.value(variable.held())
 
 
 def layout_of(variable: Variable) -> Sharding | None:
-    """Return how a variable lies in parts; None for one that lies whole on its devices."""
+    """Return the sharding of a variable; None if it is replicated."""
     value = variable.held().value
     return value.sharding if isinstance(value, jax.Array) and not value.is_fully_replicated else None
 
 
 def hold(variable: Variable, value: np.ndarray, session: Any = None) -> None:
-    """Give a variable a value."""
+    """Assign a value to a variable."""
     found = _session_of(variable, session)
     if found is None:
         variable.assign(value)
@@ -63,7 +61,7 @@ def hold(variable: Variable, value: np.ndarray, session: Any = None) -> None:
 
 
 def begin(variables: Sequence[Any], session: Any = None) -> None:
-    """Run the initializers of variables of a graph; those of eager code have their values."""
+    """Run the initializers of graph variables; eager variables have their values."""
     for variable in variables:
         found = _session_of(variable, session)
         if found is not None:

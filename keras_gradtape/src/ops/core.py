@@ -1,4 +1,4 @@
-"""Conversion, shapes, control flow and what else belongs to no family, as `keras.ops` has it."""
+"""Conversion, shapes, control flow and other functions of `keras.ops` outside of the families."""
 
 import functools
 from typing import Any
@@ -52,16 +52,16 @@ __all__ = [
 
 COMPOSITE = (tf.SparseTensor, tf.RaggedTensor)
 
-# Two values for an extent that is not known: a result's extent that differs between them is not known either.
-# Where these fail, as a layer splits the extent into parts, two with many divisors are tried.
+# Two values of an unknown extent: an extent of the result that differs between them is unknown, too. Where these fail, as a
+# layer splits the extent into parts, two with many divisors are tried.
 OPEN_EXTENTS = ((83, 89), (3360, 6720))
-STORED = 7  # how many elements stand for any number of them in a sparse tensor
+STORED = 7  # number of stored elements that represents any number in a sparse tensor
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
-    """`x` as a Tensor (a gradtape Variable stays what it is); Python floats become `floatx()`, ints int32.
+    """Convert `x` to a Tensor (a gradtape Variable is unchanged); Python floats become `floatx()`, ints int32.
 
-    `sparse=False` makes a SparseTensor dense; True leaves all as it is, as on TensorFlow.
+    `sparse=False` converts a SparseTensor to a dense one; as on TensorFlow, True changes nothing.
     """
     if ragged:
         raise ValueError(f"gradtape makes no ragged tensor of a dense one. Received: ragged={ragged}")
@@ -81,7 +81,7 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
 
 
 def _converted(x, dtype):
-    """A Tensor of what is none."""
+    """Convert a value that is no Tensor to one."""
     if dtype is None and isinstance(x, (float, complex)) and not isinstance(x, np.generic):
         dtype = floatx() if isinstance(x, float) else "complex64"
     elif dtype is None and isinstance(x, (list, tuple)):
@@ -96,7 +96,7 @@ def _converted(x, dtype):
 
 
 def _common_dtype(values):
-    """`floatx()` for a nest of Python numbers that holds a float; None for anything else."""
+    """Return `floatx()` for a nest of Python numbers that contains a float; None for anything else."""
     flat = tree.flatten(values)
     if any(isinstance(v, (tf.Tensor, KerasVariable, tf.Variable)) for v in flat):
         return None
@@ -104,7 +104,7 @@ def _common_dtype(values):
 
 
 def convert_to_numpy(x):
-    """`x` as a NumPy array."""
+    """Convert `x` to a NumPy array."""
     if isinstance(x, tf.IndexedSlices):
         x = tf.convert_to_tensor(x)
     if isinstance(x, COMPOSITE):
@@ -120,10 +120,10 @@ def is_tensor(x):
 
 
 def shape(x):
-    """Return the shape as a tuple; in a graph an extent that is not known is a scalar tensor. ValueError for an unknown rank."""
+    """Return the shape as a tuple; in a graph an unknown extent is a scalar tensor. ValueError for an unknown rank."""
     if isinstance(x, KerasTensor):
         return x.shape
-    if not hasattr(x, "shape"):  # tensors of other libraries have one: Keras's preprocessing asks for theirs
+    if not hasattr(x, "shape"):  # Keras's preprocessing also passes tensors of other libraries
         x = convert_to_tensor(x)
     if not isinstance(x, tf.Tensor):
         return tuple(x.shape)
@@ -137,7 +137,7 @@ def shape(x):
 
 
 def cast(x, dtype):
-    """`x` in another dtype."""
+    """Convert `x` to another dtype."""
     dtype = tf.as_dtype(standardize_dtype(dtype))
     if isinstance(x, KerasVariable):
         x = x.value
@@ -147,7 +147,7 @@ def cast(x, dtype):
 
 
 def compute_output_spec(fn, *args, **kwargs):
-    """Return the results of `fn` for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
+    """Infer the results of `fn` for KerasTensors, as KerasTensors: `fn` is traced, but not run."""
     flat = tree.flatten((args, kwargs))
     is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in flat)
     errors = []
@@ -164,7 +164,7 @@ def compute_output_spec(fn, *args, **kwargs):
 
 
 class GraphScope(StatelessScope):
-    """The scope of a graph of which Keras asks for shapes. Variables belong to no graph: zeros stand for them."""
+    """The scope of a graph in which Keras infers shapes. Variables, which belong to no graph, are replaced by zeros."""
 
     def get_current_value(self, variable):
         value = super().get_current_value(variable)
@@ -172,7 +172,7 @@ class GraphScope(StatelessScope):
 
 
 def _in_graph(fn, args, kwargs):
-    """Return the results of `fn` on placeholders: in a graph an extent that depends on values, as of a mask, may stay open."""
+    """Return the results of `fn` on placeholders. In a graph an extent that depends on values, as of a mask, may be open."""
 
     def placeholder(x):
         if not isinstance(x, KerasTensor):
@@ -186,12 +186,12 @@ def _in_graph(fn, args, kwargs):
 
 
 class Scratch(Scope):
-    """The scope of a function of which Keras asks for its results' shapes. A model may be built in it, but not of symbols."""
+    """The scope of a function in which Keras infers the shapes of results. A model may be built in it, but not from symbols."""
 
     def initial(self, node):
-        """Refuse an initial value that is computed in the function: Keras builds the layer in its next call, in eager code.
+        """Refuse an initial value that is computed in the function: Keras builds the layer in its next eager call.
 
-        Random numbers are then those of eager code, as on TensorFlow.
+        As on TensorFlow, random numbers are then those of eager code.
         """
         raise ValueError(
             "Tensor-typed variable initializers must either be wrapped in an init_scope or callable when building functions. "
@@ -200,12 +200,12 @@ class Scratch(Scope):
 
 
 def _unknown(shape, dtype):
-    """A symbol for any value of this shape."""
+    """Return a symbol for any value of this shape."""
     return EagerTensor(leaf(aval.aval(shape, tf.as_dtype(dtype).numpy), None))
 
 
 def _traced(fn, args, kwargs, extent):
-    """The results of `fn` on symbols whose unknown extents are `extent`."""
+    """Return the results of `fn` on symbols whose unknown extents are `extent`."""
 
     def symbol(x):
         if not isinstance(x, KerasTensor):
@@ -236,7 +236,7 @@ def _spec(x, other=None):
 
 
 def cond(pred, true_fn, false_fn):
-    """One of two functions, by a scalar bool."""
+    """Call one of two functions, selected by a scalar bool."""
     if isinstance(pred, KerasVariable):
         pred = pred.value
     if not tf.is_tensor(pred):
@@ -247,7 +247,7 @@ def cond(pred, true_fn, false_fn):
 
 
 def switch(index, branches, *operands):
-    """One of several functions, by an index that is clamped."""
+    """Call one of several functions, selected by a clamped index."""
     index = tf.clip_by_value(convert_to_tensor(index, "int32"), 0, len(branches) - 1)
     return tf.switch_case(index, [functools.partial(branch, *operands) for branch in branches])
 
@@ -269,7 +269,7 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
 def fori_loop(lower, upper, body_fun, init_val):
     """Repeat `body_fun(i, value)` for each i from `lower` to `upper`."""
     if tf.executing_eagerly() and not (tf.is_tensor(lower) or tf.is_tensor(upper)):
-        for i in range(lower, upper):  # a Python number takes the dtype of what it meets
+        for i in range(lower, upper):  # a Python number adopts the dtype of tensors that it is combined with
             init_val = body_fun(i, init_val)
         return tree.map_structure(convert_to_tensor, init_val)
     lower = convert_to_tensor(lower)
@@ -282,17 +282,17 @@ def fori_loop(lower, upper, body_fun, init_val):
 
 
 def vectorized_map(function, elements):
-    """`function` of each element along the first axis, in one vectorised call."""
+    """Apply `function` to each element along the first axis, in one vectorised call."""
     return tf.vectorized_map(function, tree.map_structure(convert_to_tensor, elements))
 
 
 def map(f, xs):
-    """`f` of each element along the first axis, one after the other."""
+    """Apply `f` to each element along the first axis, sequentially."""
     return scan(lambda _, x: ((), f(x)), (), tree.map_structure(convert_to_tensor, xs))[1]
 
 
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
-    """Carry a value along the first axis of `xs`: `f(carry, x)` gives the next carry and an output."""
+    """Carry a value along the first axis of `xs`: `f(carry, x)` returns the next carry and an output."""
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
     if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
@@ -316,7 +316,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
 
 
 def _filled(likeness, outputs):
-    """`likeness` with these in place of what is not None."""
+    """Replace the leaves of `likeness` that are not None by `outputs`."""
     remaining = iter(outputs)
     return tree.map_structure(lambda y: None if y is None else next(remaining), likeness)
 
@@ -331,7 +331,7 @@ def _unrolled(f, carry, xs, count, reverse):
 
 
 def associative_scan(f, elems, reverse=False, axis=0):
-    """All prefixes combined by the associative `f`, in logarithmically many steps (Blelloch 1990, section 1.3)."""
+    """Combine all prefixes by the associative `f`, in a logarithmic number of steps (Blelloch 1990, section 1.3)."""
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
     flat = [convert_to_tensor(x) for x in tree.flatten(elems)]
@@ -369,7 +369,7 @@ def _strided(x, begin, end, step, axis):
 
 
 def _interleaved(even, odd, axis):
-    """e0 o0 e1 o1 …; `even` may have one more."""
+    """Return e0 o0 e1 o1 …; `even` may have one more element."""
     count = extents_of(odd)[axis]
     both = tf.stack([_strided(even, 0, count, 1, axis), odd], axis + 1)
     extents = list(extents_of(odd))
@@ -382,7 +382,7 @@ def _interleaved(even, odd, axis):
 
 
 def scatter(indices, values, shape):
-    """Zeros of `shape`, to which `values` are added at `indices`."""
+    """Add `values` at `indices` to zeros of `shape`."""
     return tf.scatter_nd(convert_to_tensor(indices), convert_to_tensor(values), shape)
 
 
@@ -395,7 +395,7 @@ _UPDATES: dict[str | None, Any] = {
 
 
 def scatter_update(inputs, indices, updates, reduction=None):
-    """`inputs` with `updates` at `indices`, or combined with what is there."""
+    """Replace elements of `inputs` at `indices` by `updates`, or combine them."""
     inputs = tf.convert_to_tensor(convert_to_tensor(inputs))
     indices, updates = convert_to_tensor(indices), convert_to_tensor(updates, inputs.dtype)
     if reduction == "mul":
@@ -406,7 +406,7 @@ def scatter_update(inputs, indices, updates, reduction=None):
 
 
 def _multiplied(inputs, indices, updates):
-    """One factor after the other where an index repeats: each is multiplied in by a gather and a scatter of its own."""
+    """Multiply repeated indices sequentially: each factor uses its own gather and scatter."""
     if len(indices.shape) != 2:
         updates = tf.reshape(updates, (-1, *extents_of(updates)[len(indices.shape) - 1 :]))
         indices = tf.reshape(indices, (-1, indices.shape[-1]))
@@ -419,12 +419,12 @@ def _multiplied(inputs, indices, updates):
 
 
 def slice(inputs, start_indices, shape):
-    """The block of `shape` that begins at `start_indices`; -1 in `shape` is what remains."""
+    """Return the block of `shape` that begins at `start_indices`; -1 in `shape` means the rest."""
     return tf.slice(convert_to_tensor(inputs), _starts(start_indices), shape)
 
 
 def slice_update(inputs, start_indices, updates):
-    """`inputs` with the block that begins at `start_indices` replaced by `updates`."""
+    """Replace the block of `inputs` that begins at `start_indices` by `updates`."""
     inputs, updates = convert_to_tensor(inputs), convert_to_tensor(updates)
     starts = _starts(start_indices)
     axes = [tf.range(count) + start for count, start in zip(extents_of(updates), tf.unstack(starts), strict=True)]
@@ -441,7 +441,7 @@ def _starts(start_indices):
 
 
 def unstack(x, num=None, axis=0):
-    """The slices along an axis."""
+    """Return the slices along an axis."""
     return tf.unstack(convert_to_tensor(x), num, axis)
 
 
@@ -449,12 +449,12 @@ def unstack(x, num=None, axis=0):
 
 
 def stop_gradient(variable):
-    """The value, through which no gradient flows."""
+    """Return the value, without gradients."""
     return tf.stop_gradient(convert_to_tensor(variable))
 
 
 def custom_gradient(fun):
-    """`fun` gives a value and the function of its gradients."""
+    """Decorate `fun`, which returns a value and the function of its gradients."""
 
     @functools.wraps(fun)
     def with_tensors(*args, **kwargs):
@@ -466,7 +466,7 @@ def custom_gradient(fun):
 
 
 def remat(f):
-    """`f`, whose values are computed again for its gradient instead of kept."""
+    """Wrap `f` so that its values are recomputed for the gradient instead of stored."""
     return tf.recompute_grad(f)
 
 
@@ -474,7 +474,6 @@ def remat(f):
 
 
 def random_seed_dtype():
-    """The dtype of a seed."""
     return "int64"
 
 
@@ -501,5 +500,5 @@ class name_scope(KerasNameScope):
 
 
 def device_scope(device_name):
-    """A scope for a device, as "cpu:0" or "gpu:0"."""
+    """Open a scope for a device, such as "cpu:0" or "gpu:0"."""
     return tf.device(device_name)

@@ -1,4 +1,4 @@
-"""The functions of `keras.ops.image`: what Keras finds as `backend.image`."""
+"""The functions of `keras.ops.image`, Keras's `backend.image`."""
 
 from keras_gradtape.src.ops._image.colour import (
     hsv_to_rgb as hsv_to_rgb,

@@ -12,7 +12,7 @@ from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
 def cholesky(a, upper=False):
-    # Of a matrix that is not positive definite the factor is NaN
+    # The factor of a matrix that is not positive definite is NaN
     lower = tf.debugging.check_numerics(tf.linalg.cholesky(convert_to_tensor(a)), "Cholesky")
     return tf.linalg.adjoint(lower) if upper else lower
 
@@ -40,7 +40,7 @@ def inv(a):
 
 
 def lu_factor(x):
-    # tf.linalg.lu takes square matrices only, and has no gradient
+    # tf.linalg.lu supports square matrices only, and has no gradient
     return tf.jax_function(_lu_factor)(convert_to_tensor(x))
 
 
@@ -121,7 +121,7 @@ def qr(x, mode="reduced"):
 
 
 def _right_hand_side(a, b):
-    """`b` as matrices, and whether it was vectors: one for each matrix of `a`."""
+    """Return `b` as matrices, and whether it was vectors, one for each matrix of `a`."""
     vectors = b.ndim == a.ndim - 1
     return tf.expand_dims(b, -1) if vectors else b, vectors
 

@@ -1,4 +1,4 @@
-"""The functions of `keras.ops` on segments, orders, sequences and spectra."""
+"""The functions of `keras.ops` for segments, order, sequences and spectra."""
 
 import math
 
@@ -14,7 +14,7 @@ from keras_gradtape.src.ops.core import convert_to_tensor
 
 def _segments(reduce, data, segment_ids, num_segments):
     data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-    if num_segments is None:  # an extent that depends on values: eager code only
+    if num_segments is None:  # an extent that depends on values, for eager code only
         num_segments = tf.reduce_max(segment_ids) + 1
     return reduce(data, segment_ids, num_segments)
 
@@ -25,7 +25,7 @@ def segment_sum(data, segment_ids, num_segments=None, sorted=False):
 
 def segment_max(data, segment_ids, num_segments=None, sorted=False):
     y = _segments(tf.math.unsorted_segment_max, data, segment_ids, num_segments)
-    # An empty segment has the lowest number; its maximum is −∞
+    # The maximum of an empty segment is the lowest number, and becomes −∞
     return tf.where(y <= y.dtype.min, -math.inf, y) if y.dtype.is_floating else y
 
 
@@ -42,7 +42,7 @@ def segment_prod(data, segment_ids, num_segments=None, sorted=False):
 # Orders
 
 
-def top_k(x, k, sorted=True, is_stable=True):  # equal values stay in order in any case
+def top_k(x, k, sorted=True, is_stable=True):  # equal values keep their order, whatever `is_stable` says
     return tf.math.top_k(convert_to_tensor(x), k, sorted)
 
 
@@ -137,7 +137,7 @@ def irfft(x, fft_length=None):
 
 
 def _window(window, sequence_length, fft_length, dtype):
-    """The window, of `fft_length` numbers with zeros on both sides; None for none."""
+    """Return the window of `fft_length` numbers, zero-padded on both sides, or None."""
     if window is None:
         return None
     if isinstance(window, str):

@@ -1,4 +1,4 @@
-"""The functions of `keras.ops` on networks' layers: what Keras finds as `backend.nn`."""
+"""The functions of `keras.ops` for the layers of networks, Keras's `backend.nn`."""
 
 from keras_gradtape.src.ops._nn.activation import (
     celu as celu,

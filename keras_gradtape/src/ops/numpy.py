@@ -1,4 +1,4 @@
-"""The functions of `keras.ops.numpy`: what Keras finds as `backend.numpy`."""
+"""The functions of `keras.ops.numpy`, Keras's `backend.numpy`."""
 
 from keras_gradtape.src.ops._numpy.arithmetic import (
     allclose as allclose,
@@ -67,4 +67,4 @@ from keras_gradtape.src.ops._numpy.selection import (
     where as where,
 )
 
-globals().update(vars(bound) | globals())  # what stands above goes before
+globals().update(vars(bound) | globals())  # names defined above take precedence

@@ -1,4 +1,4 @@
-"""Gradients of functions, from the time before `GradientTape`: the private names of `tensorflow.python.eager.backprop`."""
+"""Gradient functions from before `GradientTape`: the private names of `tensorflow.python.eager.backprop`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 @public
 def implicit_val_and_grad(f: Function) -> Function:
-    """Return a function of the arguments of `f` for its value and the pairs (gradient, variable) of the variables that it reads.
+    """Return a function, with the arguments of `f`, of its value and the pairs (gradient, variable) of the variables it reads.
 
     ValueError if `f` returns None or reads no trainable variable.
     """
@@ -35,14 +35,14 @@ def implicit_val_and_grad(f: Function) -> Function:
 
 @public
 def implicit_grad(f: Function) -> Function:
-    """Return a function of the arguments of `f` for the pairs (gradient, variable) of the variables that it reads."""
+    """Return a function, with the arguments of `f`, of the pairs (gradient, variable) of the variables it reads."""
     both = implicit_val_and_grad(f)
     return lambda *args, **kwargs: both(*args, **kwargs)[1]
 
 
 @public
 def val_and_grad_function(f: Function, params: Sequence[Any] | None = None) -> Function:
-    """Return a function of the arguments of `f`, and of the upstream gradient `dy`, for its value and its gradients.
+    """Return a function, with the arguments of `f` and the upstream gradient `dy`, of its value and its gradients.
 
     `params` are names or positions of the arguments to differentiate, all by default.
     """
@@ -63,18 +63,18 @@ make_val_and_grad_fn = val_and_grad_function
 
 @public
 def gradients_function(f: Function, params: Sequence[Any] | None = None) -> Function:
-    """Return a function of the arguments of `f`, and of the upstream gradient `dy`, for its gradients."""
+    """Return a function, with the arguments of `f` and the upstream gradient `dy`, of its gradients."""
     both = val_and_grad_function(f, params)
     return lambda *args, **kwargs: both(*args, **kwargs)[1]
 
 
 def record_gradient(op_name: str, inputs: Any, attrs: Any, results: Any) -> None:
-    """Do nothing: each op is on the tapes as soon as it is called."""
+    """Do nothing, because each op is recorded when it is called."""
 
 
 @public
 def make_vjp(f: Function, params: Sequence[Any] | None = None, persistent: bool = True) -> Function:
-    """Return a function of the arguments of `f` for its value, and for the function of `dy` that gives its gradients."""
+    """Return a function, with the arguments of `f`, of its value and a function from `dy` to its gradients."""
 
     def pulled(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
@@ -83,7 +83,7 @@ def make_vjp(f: Function, params: Sequence[Any] | None = None, persistent: bool 
         given: list[Any] = list(args)
         with GradientTape(persistent=persistent) as tape:
             for position in positions:
-                given[position] = identity(convert_to_tensor(given[position]))  # of its own, as one may be given twice
+                given[position] = identity(convert_to_tensor(given[position]))  # a copy, as one tensor may be passed twice
             sources = [given[position] for position in positions]
             tape.watch(sources)
             value = nest.map_structure(identity, _returned(f, f(*given)))

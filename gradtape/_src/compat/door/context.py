@@ -1,4 +1,4 @@
-"""TensorFlow's context of eager code, which libraries ask whether code runs eagerly and on which device."""
+"""TensorFlow's context of eager code, which tells libraries whether code runs eagerly, and on which device."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gradtape._src.ops.random import seeds
 
 
 class Context:
-    """Return the state of the code that runs now. Scopes of devices do not count, so that no device is asked for."""
+    """The state of the running code. Device scopes are ignored, so that no device is initialized."""
 
     device_name = ""
     device_spec = DeviceSpec()
 
     @property
     def scope_name(self) -> str:
-        """The name scopes that are open."""
+        """The open name scopes."""
         return get_current_name_scope()
 
     def executing_eagerly(self) -> bool:
-        """Return whether ops run as they stand: not in a function or graph."""
+        """Return whether code runs eagerly, not in a function or graph."""
         return executing_eagerly()
 
     def num_gpus(self) -> int:
@@ -60,17 +60,17 @@ def num_gpus() -> int:
 
 
 def in_eager_mode() -> bool:
-    """Return whether ops run as they stand: not in a function or graph."""
+    """Return whether code runs eagerly, not in a function or graph."""
     return executing_eagerly()
 
 
 def global_seed() -> Any:
-    """Return the seed that `tf.random.set_seed` set last in eager code; None before."""
+    """Return the seed of the last `tf.random.set_seed` in eager code; None before."""
     return seeds.global_seed()
 
 
 def async_wait() -> None:
-    """Wait until all ops that were called have run; what one of them raised is raised here."""
+    """Wait until all pending ops have run, and raise their errors."""
     engine.flush_if_outermost()
 
 
@@ -80,11 +80,11 @@ def eager_mode() -> AbstractContextManager[None]:
 
 
 def graph_mode() -> AbstractContextManager[Any]:
-    """Open a context in which a graph is built: a new one in eager code, else the one that is open."""
+    """Open a context for building a graph: a new one in eager code, else the current one."""
     from gradtape._src.v1.graphs.graph import Graph
 
     return Graph().as_default() if executing_eagerly() else contextlib.nullcontext()
 
 
 def ensure_initialized() -> None:
-    """Do nothing: JAX begins when it is first used."""
+    """Do nothing, because JAX is initialized on first use."""

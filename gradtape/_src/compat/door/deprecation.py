@@ -1,4 +1,4 @@
-"""TensorFlow's decorators of what is deprecated, which libraries use for their own functions: a warning at the first call."""
+"""TensorFlow's deprecation decorators, which libraries use for their own functions: a warning at the first call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _silent: list[bool] = []
 
 
 def _warn(key: Any, what: str, date: str | None, instructions: str) -> None:
-    """Log a warning: once for each `key`, each time where it is None."""
+    """Log a warning, once for each `key`, or each time if it is None."""
     if _silent or key in _said:
         return
     if key is not None:
@@ -40,7 +40,7 @@ def _where(function: Any) -> str:
 
 @public
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[F], F]:
-    """Return a decorator for a function that is deprecated."""
+    """Return a decorator for a deprecated function."""
     _check(date, instructions)
 
     def decorate(function: Any) -> Any:
@@ -59,7 +59,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 
 @public
 def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any) -> Callable[[F], F]:
-    """Return a decorator for a function with arguments that are deprecated: names, or `(name, the value that is fine)`."""
+    """Return a decorator for a function with deprecated arguments: names, or `(name, allowed value)`."""
     _check(date, instructions)
     if not deprecated_arg_names_or_tuples:
         raise ValueError("Specify which argument is deprecated.")
@@ -75,7 +75,7 @@ def deprecated_args(date: str | None, instructions: str, *deprecated_arg_names_o
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
 ) -> Callable[[F], F]:
-    """Return a decorator for a function with values of arguments that are deprecated."""
+    """Return a decorator for a function with deprecated argument values."""
     _check(date, instructions)
     if not deprecated_kwargs:
         raise ValueError("Specify which argument values are deprecated.")
@@ -103,7 +103,7 @@ def _for_arguments(date: str | None, instructions: str, warn_once: bool, is_depr
 
 @public
 def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
-    """Return a function, or a class, under a name that is deprecated."""
+    """Return a function, or a class, under a deprecated name."""
     what, instructions = f"The name {deprecated_name}", f"Please use {name} instead."
     if not inspect.isclass(func_or_class):
 
@@ -124,7 +124,7 @@ def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_o
 
 @public
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """Return the value of an argument that has an old name, too; ValueError if both are given."""
+    """Return the value of an argument that also has an old name; ValueError if both are given."""
     if old_value is not None and new_value is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     return new_value if old_value is None else old_value
@@ -132,7 +132,7 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Say nothing about what is deprecated."""
+    """Open a context without deprecation warnings."""
     _silent.append(True)
     try:
         yield

@@ -1,4 +1,4 @@
-"""TensorFlow's private list of devices, by which many programs ask whether there is a GPU."""
+"""TensorFlow's private list of devices, which many programs use to look for a GPU."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from gradtape._src.core.settings.device_config import list_logical_devices, local_devices
 
-CPU_LIMIT = 268435456  # what TensorFlow states for a CPU
+CPU_LIMIT = 268435456  # TensorFlow's value for a CPU
 
 
 @dataclass(frozen=True)
 class DeviceAttributes:
-    """One device as `list_local_devices` describes it. It is printed as TensorFlow's message is."""
+    """The description of a device in `list_local_devices`, printed like TensorFlow's message."""
 
     name: str
     device_type: str

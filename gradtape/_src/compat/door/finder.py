@@ -1,4 +1,4 @@
-"""One finder for every module that is imported under another name than its own, and one table of such names."""
+"""The finder of modules that are imported under other names, and the table of these names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gradtape._src.compat.door.version import KERAS_2
 from gradtape._src.compat.reasons import reason
 from gradtape._src.core.base.public import public
 
-KERAS = "keras._tf_keras.keras"  # Keras's own module of what TensorFlow shows as tf.keras
+KERAS = "keras._tf_keras.keras"  # Keras's module of the names in tf.keras
 
-# The module of the first name is that of the second, and what lies below it lies below. The first row that fits counts.
+# The module of the first name is that of the second; submodules likewise. The first matching row counts.
 KERAS_ROWS = {"gradtape.keras": KERAS}
 TENSORFLOW_ROWS = {
     "tensorflow._api.v2.v2": "gradtape",
@@ -27,39 +27,39 @@ TENSORFLOW_ROWS = {
     "tf_keras.api._v1.keras": "gradtape.compat.v1.keras",
     "tf_keras.api._v2.keras": "gradtape.keras",
     "tf_keras": "gradtape.keras",
-    # Keras's backend of TensorFlow, which libraries import by name
+    # Keras's TensorFlow backend, which libraries import by name
     **{
         f"keras.src.backend.tensorflow.{name}": f"keras_gradtape.src.{name}"
         for name in "distribution_lib export layer random rnn tensorboard trainer".split()
     },
     "keras.src.backend.tensorflow": "keras_gradtape.src.ops",
 }
-# Packages of TensorFlow that only lead to such names.
+# Packages of TensorFlow that contain nothing but such names.
 STEPS = ("tensorflow._api", "tensorflow._api.v2")
-# What lies in these is private to TensorFlow, and `private` knows which of it is public under another name.
+# Packages that are private in TensorFlow; `private` knows their public names.
 PRIVATE = ("tensorflow.python", "tensorflow.core")
 
 
 class Finder(MetaPathFinder, Loader):
-    """Finds modules by the rows of its `table`. They are the same module objects under either name, so that classes, registries
-    and state are shared.
+    """Finds modules by the rows of its `table`. Both names give the same module object, so classes, registries and state are
+    shared.
 
-    A module that gradtape lacks is a ModuleNotFoundError even where TensorFlow is installed: the two never mix. The error's
-    `name` is gradtape's, as Python drops the message of one that names what `from tensorflow import …` asked for.
+    A module that gradtape lacks is a ModuleNotFoundError even if TensorFlow is installed: the two never mix. The error's
+    `name` is gradtape's, because Python drops the message of an error with the name in `from tensorflow import …`.
     """
 
     def __init__(self) -> None:
         self.table: dict[str, str] = {}
 
     def install(self, rows: dict[str, str]) -> None:
-        """Add rows to the table, and ask this finder before all others."""
+        """Add rows to the table, and put this finder before all others."""
         self.table.update(rows)
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
     @public
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the spec of a module that the table names; None for every other."""
+        """Return the spec of a module in the table; None for others."""
         if fullname in ("tensorflow", *STEPS):
             return ModuleSpec(fullname, self, is_package=True) if "tensorflow" in self.table else None
         if "tensorflow" in self.table and f"{fullname}.".startswith(tuple(f"{name}." for name in PRIVATE)):
@@ -70,21 +70,21 @@ class Finder(MetaPathFinder, Loader):
         if origin is None:
             return None
         if fullname in KERAS_2 or (fullname.startswith("tf_keras.") and not find(origin)):
-            return ModuleSpec(fullname, self, is_package=True)  # with names of its own, which `keras2` has
+            return ModuleSpec(fullname, self, is_package=True)  # modules with their own names, see `keras2`
         return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
 
     def origin(self, fullname: str) -> str | None:
-        """Return the name of the module that the table has for another; None where it has none."""
+        """Return the original name of a module in the table, or None."""
         for name, home in self.table.items():
             if f"{fullname}.".startswith(f"{name}."):
                 return home + fullname.removeprefix(name)
         return None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to Python to make a module, which `exec_module` fills or replaces."""
+        """Leave the creation of the module to Python; `exec_module` fills or replaces it."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of the other name in the place of the new one, as the import system allows. Others are filled."""
+        """Replace the new module by that of the original name, as the import system allows, or fill it."""
         spec: Any = module.__spec__
         if spec.origin is not None:
             sys.modules[spec.name] = find(spec.origin) or module
@@ -95,7 +95,7 @@ class Finder(MetaPathFinder, Loader):
             filler.fill(module)
 
     def find_distributions(self, *context: Any) -> Iterable[Any]:
-        """Return TensorFlow's distribution for `importlib.metadata`, once the door is open."""
+        """Return TensorFlow's distribution for `importlib.metadata` while the door is open."""
         if "tensorflow" not in self.table:
             return []
         from gradtape._src.compat.door.distribution import distributions
@@ -103,12 +103,12 @@ class Finder(MetaPathFinder, Loader):
         return distributions(*context)
 
     def refuse(self, fullname: str, origin: str) -> ModuleSpec:
-        """Raise the error for a module that neither name has."""
+        """Raise the error for a module that exists under neither name."""
         above, _, last = origin.rpartition(".")
         try:
             getattr(find(above), last)
         except AttributeError as error:
-            said = str(error)  # the reason, or a name that is near
+            said = str(error)  # the reason, or a similar name
         else:
             said = f"{fullname!r} is no module."
         path = origin.partition(".")[2]
@@ -122,9 +122,7 @@ FINDER = Finder()
 
 
 def find(name: str) -> ModuleType | None:
-    """Return the public module of the dotted `name`, which may be an attribute of the module above it; None where there is
-    none.
-    """
+    """Return the public module of the dotted `name`, which may be an attribute of its parent; None if there is none."""
     above, _, last = name.rpartition(".")
     if last.startswith("_") and name != KERAS:
         return None
@@ -132,7 +130,7 @@ def find(name: str) -> ModuleType | None:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if not any(asked and f"{asked}.".startswith(f"{error.name}.") for asked in (name, FINDER.origin(name))):
-            raise  # something that the module itself imports is not there
+            raise  # an import inside of the module failed
     parent = find(above) if above else None
     shown = getattr(parent, last, None)
     return shown if isinstance(shown, ModuleType) else None

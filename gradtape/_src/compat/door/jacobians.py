@@ -1,4 +1,4 @@
-"""Jacobians of tensors of a function or graph: `tensorflow.python.ops.parallel_for.gradients`."""
+"""Jacobians of tensors in a function or graph: `tensorflow.python.ops.parallel_for.gradients`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gradtape._src.v1.graphs.gradients import gradients
 
 @public
 def jacobian(output: Tensor, inputs: Any, use_pfor: bool = True, parallel_iterations: int | None = None) -> Any:
-    """Return the Jacobian of `output` by each of `inputs`, a tensor or a structure of them: [*output, *input].
+    """Return the Jacobian of `output` with respect to each of `inputs`, a tensor or a structure: [*output, *input].
 
-    None for an input on which `output` does not depend. `use_pfor=False` computes row after row.
+    None for an input on which `output` does not depend. `use_pfor=False` computes the rows one by one.
     """
     flat = nest.flatten(inputs)
     shape, count = shape_of(output), size(output)
@@ -32,9 +32,10 @@ def jacobian(output: Tensor, inputs: Any, use_pfor: bool = True, parallel_iterat
 
 @public
 def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_iterations: int | None = None) -> Any:
-    """Return the Jacobian of each row of `output` by the same row of `inp`: [batch, …output, …input]; None if they are unrelated.
+    """Return the Jacobian of each row of `output` by the same row of `inp`: [batch, …output, …input]; None if it does not
+    depend on it.
 
-    ValueError if the two have other numbers of rows. `use_pfor=False` computes one column of the rows after another.
+    ValueError if the numbers of rows differ. `use_pfor=False` computes the columns one by one.
     """
     if not output.shape[:1].is_compatible_with(inp.shape[:1]):
         raise ValueError(f"Need first dimension of `output` shape ({output.shape}) and `inp` shape ({inp.shape}) to match.")
@@ -52,7 +53,7 @@ def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_
 
 
 def _rows(output: Tensor, flat: list[Tensor], units: Tensor, at_once: bool) -> list[Tensor | None]:
-    """Return the gradients by `flat` for each of `units` as upstream gradient, stacked; None for those it is unrelated to."""
+    """Return the gradients by `flat` for each upstream gradient in `units`, stacked; None for independent inputs."""
     known = [i for i, found in enumerate(gradients(output, flat)) if found is not None]
     sources = [flat[i] for i in known]
     if not sources:

@@ -1,4 +1,4 @@
-"""`tf.keras`: Keras itself, with gradtape as its backend, under the names that it has in TensorFlow."""
+"""`tf.keras`: Keras with gradtape as its backend, under TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keras_gradtape import choosing, hook
 
 
 def _load() -> ModuleType:
-    """Import Keras on gradtape, and let `gradtape.keras.layers` and its kin be imported by that name."""
+    """Import Keras on gradtape, and make `gradtape.keras.layers` and the like importable."""
     choosing.choose()
     chosen = os.environ.setdefault("KERAS_BACKEND", choosing.NAME)
     if chosen != choosing.NAME:
@@ -40,7 +40,7 @@ _keras = _load()
 
 
 def attribute(name: str) -> Any:
-    """Return a name of Keras."""
+    """Return an attribute of Keras."""
     try:
         return getattr(_keras, name)
     except AttributeError:
@@ -48,7 +48,6 @@ def attribute(name: str) -> Any:
 
 
 def names() -> list[str]:
-    """Return the names of Keras."""
     return dir(_keras)
 
 

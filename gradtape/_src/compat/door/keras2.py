@@ -1,6 +1,6 @@
-"""TF-Keras, the package of Keras 2: its public names are those of Keras 3 on gradtape, as for `tf.keras`.
+"""TF-Keras, the package of Keras 2, with the public names of Keras 3 on gradtape, as in `tf.keras`.
 
-Names that Keras 3 lacks can be imported, as libraries do when they start. Using one is an error.
+Names that Keras 3 lacks can be imported, as libraries do at start. Using one is an error.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from gradtape._src.core.base.errors import UnimplementedError
 from gradtape._src.core.base.public import public
 
 VERSION = "2.21.0"
-# Modules below `__internal__` that are named by attribute.
+# Modules below `__internal__`, which are accessed by attribute.
 INTERNAL = "backend eager_context layers legacy losses models optimizers utils".split()
 
 
 def fill(module: ModuleType) -> None:
-    """Fill a new module of TF-Keras: the package itself with Keras's names, one that Keras 3 lacks with none."""
+    """Fill a new module of TF-Keras: the package itself with Keras's names, a module that Keras 3 lacks with none."""
     path = module.__name__
     if path in KERAS_2:
         keras = importlib.import_module(path.replace("tf_keras", "gradtape.keras", 1))
@@ -53,7 +53,7 @@ def _own_module(path: str, name: str, own: list[str]) -> ModuleType:
 
 
 class Keras2Name(type):
-    """The class of names of TF-Keras that Keras 3 lacks, so that a library can derive from them."""
+    """The metaclass of names that Keras 3 lacks, so that a library can derive classes from them."""
 
     @public
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
@@ -66,4 +66,4 @@ class Keras2Name(type):
 
 
 def _register_symbolic_tensor_type(cls: type) -> None:
-    """Do nothing: which values are symbolic Keras 3 asks of its backend."""
+    """Do nothing, because Keras 3 asks its backend which values are symbolic."""

@@ -1,4 +1,4 @@
-"""The optimizer of Keras 2, from which programs derive optimizers of their own, as a class derived from Keras 3's."""
+"""The optimizer of Keras 2, a base class for users' optimizers, derived from Keras 3's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtape._src.core.base.public import public
 
 
 def _taking_a_rate(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return Keras 2's `update_step` as one that Keras 3 calls, with the learning rate."""
+    """Wrap Keras 2's `update_step` for calls by Keras 3, which pass the learning rate."""
 
     @functools.wraps(step)
     def update_step(self: Any, gradient: Any, variable: Any, learning_rate: Any = None) -> Any:
@@ -35,7 +35,7 @@ def _gradients(loss: Any, var_list: Any, tape: Any) -> list[tuple[Any, Any]]:
 
 
 def _kind(base: Any) -> Any:
-    """Return the metaclass of Keras 2's `Optimizer`, whose one base is `base`: all instances of that are its own."""
+    """Return the metaclass of Keras 2's `Optimizer`, for which all instances of `base` are its instances."""
 
     class Kind(type(base)):  # type: ignore[misc]
         @public
@@ -53,10 +53,10 @@ def optimizer(base: Any) -> type:
     """Return Keras 2's `Optimizer` for Keras 3's, `base`. All optimizers are instances of it."""
 
     class Optimizer(base, metaclass=_kind(base)):  # type: ignore[metaclass]
-        """The base class of optimizers of one's own, as Keras 2 has it.
+        """The base class of users' optimizers, as in Keras 2.
 
-        A class derived from it sets `_learning_rate` to `_build_learning_rate(learning_rate)` in its constructor. Its `build`
-        makes variables with `add_variable_from_reference`, and `update_step(gradient, variable)` changes a variable.
+        A subclass sets `_learning_rate` to `_build_learning_rate(learning_rate)` in its constructor. Its `build` creates
+        variables with `add_variable_from_reference`, and `update_step(gradient, variable)` updates a variable.
         """
 
         @public
@@ -95,7 +95,7 @@ def optimizer(base: Any) -> type:
             initial_value: Any = None,
             **kwargs: Any,
         ) -> Any:
-            """Return a variable that belongs to a model's: of its shape and dtype, and of zeros, unless others are given."""
+            """Create a variable for a variable of the model, by default zeros of its shape and dtype."""
             renamed = {"reference_variable": model_variable, "name": variable_name}
             kwargs |= {name: value for name, value in renamed.items() if value is not None}
             if shape is not None:
@@ -108,7 +108,7 @@ def optimizer(base: Any) -> type:
 
         @public
         def compute_gradients(self, loss: Any, var_list: Any, tape: Any = None) -> list[tuple[Any, Any]]:
-            """Return the pairs (gradient, variable) of a loss that `tape` has recorded, or of a function that returns it."""
+            """Return the pairs (gradient, variable) of a loss on `tape`, or of a function that returns the loss."""
             return _gradients(loss, var_list, tape)
 
         @public

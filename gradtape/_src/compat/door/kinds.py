@@ -1,4 +1,4 @@
-"""TensorFlow's private classes of tensors, by which libraries ask whether code runs in a function. A tensor's value tells."""
+"""TensorFlow's private classes of tensors, by which libraries test whether code runs in a function."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gradtape._src.core.tensors import tensor
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.tensors.variable import Variable
 
-# What TensorFlow calls a tensor in `types.core`: tensors and variables. Libraries derive classes of variables from it.
+# The base class of tensors and variables in TensorFlow's `types.core`, from which libraries derive classes of variables.
 AnyTensor = abc.ABCMeta("Tensor", (), {"__module__": "tensorflow.python.types.core"})
 AnyTensor.register(tensor.Tensor)
 AnyTensor.register(Variable)
 
 
 class _Kind(type):
-    """The class of `EagerTensor` and `SymbolicTensor`: whether a tensor is one of them is up to its value."""
+    """The metaclass of `EagerTensor` and `SymbolicTensor`: a tensor is an instance according to whether it has a value."""
 
     symbolic: bool
 

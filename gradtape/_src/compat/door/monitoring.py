@@ -1,4 +1,4 @@
-"""Counters and gauges, which libraries count their calls with: `tensorflow.python.eager.monitoring`. Nothing is sent anywhere."""
+"""Counters and gauges for libraries: `tensorflow.python.eager.monitoring`. No data are sent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Cell:
-    """The value under one choice of labels."""
+    """The value for one combination of labels."""
 
     def __init__(self, initial: Any) -> None:
         self._value = initial
@@ -25,7 +25,7 @@ class Cell:
 
 
 class Metric:
-    """Cells by the values of labels."""
+    """Cells by label values."""
 
     _initial: Any = 0
 
@@ -34,7 +34,7 @@ class Metric:
         self._cells: dict[tuple[str, ...], Cell] = {}
 
     def get_cell(self, *labels: str) -> Cell:
-        """Return the cell of values of the labels."""
+        """Return the cell for the values of the labels."""
         if len(labels) != len(self._labels):
             raise ValueError(f"The {self._name} expects taking {len(self._labels)} labels, received {len(labels)}: {labels}.")
         return self._cells.setdefault(labels, Cell(self._initial))

@@ -1,4 +1,4 @@
-"""TensorFlow's dictionaries and sets that tell objects apart by identity, as lists and variables have no hash."""
+"""TensorFlow's dictionaries and sets that compare by identity, for lists and variables, which have no hash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class ObjectIdentityDictionary(MutableMapping[Any, Any]):
-    """A dictionary whose keys are the same if they are one object."""
+    """A dictionary whose keys are compared by identity."""
 
     def __init__(self) -> None:
         self._entries: dict[int, tuple[Callable[[], Any], Any]] = {}
@@ -40,7 +40,7 @@ class ObjectIdentityDictionary(MutableMapping[Any, Any]):
 
 
 class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
-    """An ObjectIdentityDictionary that drops a key when nothing else holds it."""
+    """An ObjectIdentityDictionary with weak keys."""
 
     def _hold(self, key: Any) -> Callable[[], Any]:
         entries, number = self._entries, id(key)
@@ -48,7 +48,7 @@ class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
 
 
 class ObjectIdentitySet(MutableSet[Any]):
-    """A set whose members are the same if they are one object."""
+    """A set whose members are compared by identity."""
 
     _kind: type[ObjectIdentityDictionary] = ObjectIdentityDictionary
 
@@ -69,15 +69,12 @@ class ObjectIdentitySet(MutableSet[Any]):
         return f"{type(self).__name__}({list(self)!r})"
 
     def add(self, value: Any) -> None:
-        """Add a member."""
         self._members[value] = None
 
     def discard(self, value: Any) -> None:
-        """Remove a member if it is there."""
         self._members.pop(value, None)
 
     def update(self, items: Iterable[Any]) -> None:
-        """Add members."""
         for item in items:
             self.add(item)
 
@@ -92,6 +89,6 @@ class ObjectIdentitySet(MutableSet[Any]):
 
 
 class ObjectIdentityWeakSet(ObjectIdentitySet):
-    """An ObjectIdentitySet that drops a member when nothing else holds it."""
+    """An ObjectIdentitySet with weak references to its members."""
 
     _kind = ObjectIdentityWeakKeyDictionary

@@ -1,4 +1,4 @@
-"""`gradtape.as_tensorflow()`: from then on `import tensorflow` is gradtape."""
+"""`gradtape.as_tensorflow()`, after which `import tensorflow` imports gradtape."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from keras_gradtape import choosing
 
 @public
 def as_tensorflow() -> None:
-    """Have `import tensorflow` and all imports below it give gradtape, in this process and in those that it starts.
+    """Make `import tensorflow` and all imports below it give gradtape, in this process and in its child processes.
 
     Call it before anything imports `tensorflow` or `keras`: in the first cell of a notebook, at the top of a program.
     From then on `import tensorflow as tf` is gradtape, in the program and in every library that it uses. `tf.__version__` is
     the version of TensorFlow whose behaviour is implemented, `tf.keras` is Keras on gradtape, and an installed TensorFlow is
     never loaded.
 
-    A second call does nothing. Processes that are started later inherit it by the environment variable
-    `GRADTAPE_AS_TENSORFLOW=1`, where gradtape is installed.
+    A second call does nothing. Child processes inherit it by the environment variable `GRADTAPE_AS_TENSORFLOW=1`, if gradtape
+    is installed.
 
     Raises:
       ImportError: if TensorFlow itself is loaded already.
@@ -42,7 +42,7 @@ def as_tensorflow() -> None:
             "name. Call gradtape.as_tensorflow() before anything imports tensorflow, or start the program with `gradtape run`.",
             name="tensorflow",
         )
-    os.environ[choosing.INHERITED] = "1"  # keras_gradtape/startup.py reads it when Python starts
+    os.environ[choosing.INHERITED] = "1"  # keras_gradtape/startup.py reads it at the start of Python
     choosing.choose()
     FINDER.install(TENSORFLOW_ROWS)
     name_classes()

@@ -1,4 +1,4 @@
-"""Objects for names of TensorFlow's private modules that have no public name, and that libraries use."""
+"""Objects of TensorFlow's private modules that have no public name, and that libraries use."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from gradtape._src.train.checkpoint import CheckpointLoadStatus
 
 
 def convert_variables_to_tensors(values: Any) -> Any:
-    """Return a structure with the values of its variables in their place."""
+    """Replace the variables in a structure by their values."""
 
     def converted(value: Any) -> Any:
         if isinstance(value, Stored):
@@ -61,18 +61,18 @@ def convert_variables_to_tensors(values: Any) -> Any:
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: Any = None) -> Any:
-    """Return a tensor that has its value after the ops of a graph, `dependencies`, have run."""
+    """Return `output_tensor`, evaluated after the ops `dependencies` of a graph."""
     with control_dependencies(dependencies):
         return identity(output_tensor)
 
 
 def unknown_shape(rank: int | None = None, **kwargs: Any) -> TensorShape:
-    """Return a shape of unknown extents, of a rank if that is given."""
+    """Return a shape of unknown extents, of unknown rank by default."""
     return TensorShape(None if rank is None else [None] * rank)
 
 
 def max_error(grad1: Any, grad2: Any) -> float:
-    """Return the largest difference between lists of Jacobians, such as the two results of `compute_gradient`."""
+    """Return the largest difference between two lists of Jacobians, such as the two results of `compute_gradient`."""
     return max((float(np.abs(a - b).max(initial=0.0)) for a, b in zip(grad1, grad2, strict=True)), default=0.0)
 
 
@@ -90,7 +90,7 @@ def case_helper(
     allow_python_preds: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return the result of the first function whose predicate holds, by `cond_fn` for each; else that of `default`."""
+    """Return the result of the first function whose predicate holds, tested by `cond_fn`; else that of `default`."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
     action = pairs[-1][1] if default is None else default
     for predicate, function in reversed(pairs[:-1] if default is None else pairs):
@@ -99,7 +99,7 @@ def case_helper(
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """Return the arguments of a function. TensorFlow's functions have no annotations, and gradtape's appear without theirs."""
+    """Return the arguments of a function. gradtape's annotations are omitted, as TensorFlow's functions have none."""
     found = inspect.getfullargspec(obj)
     return found._replace(annotations={}) if getattr(obj, "__module__", "").startswith("gradtape.") else found
 
@@ -119,14 +119,14 @@ def get_graph() -> Any:
 
 
 def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None) -> Any:
-    """Move an average towards a value, as `ExponentialMovingAverage` of TensorFlow 1 does."""
+    """Update a moving average, as `ExponentialMovingAverage` of TensorFlow 1."""
     from gradtape._src.v1.optimizers.averages import assign_moving_average as moved
 
     return moved(variable, value, decay, zero_debias, name)
 
 
 def constant_value_as_shape(tensor: Any) -> TensorShape:
-    """Return the shape that a tensor of extents says, as far as it is known."""
+    """Return the shape given by a tensor of extents, as far as it is known."""
     if isinstance(tensor, TensorShape):
         return tensor
     value = get_static_value(tensor)
@@ -138,7 +138,7 @@ def constant_value_as_shape(tensor: Any) -> TensorShape:
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Any:
-    """Return `input`; to ask for a gradient through it is a LookupError with the message."""
+    """Return `input`; a gradient through it is a LookupError with the message."""
 
     @custom_gradient
     def prevented(x: Any) -> Any:
@@ -151,7 +151,7 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def for_loop(loop_fn: Callable[[Any], Any], loop_fn_dtypes: Any, iters: Any, parallel_iterations: int | None = None) -> Any:
-    """Return the results of `loop_fn` for 0, 1, …, stacked, computed one after another."""
+    """Return the results of `loop_fn` for 0, 1, …, computed sequentially and stacked."""
     return map_fn(loop_fn, range_(iters), loop_fn_dtypes)
 
 
@@ -166,7 +166,7 @@ def while_loop_v2(
     return_same_structure: bool = True,
     back_prop: bool = True,
 ) -> Any:
-    """Return the variables of a loop after its last trip, in the structure of `loop_vars`, or a single one by itself."""
+    """Return the variables of a loop after its last trip, in the structure of `loop_vars`, or a single one itself."""
     from gradtape._src.v1.setup import while_loop
 
     options: dict[str, Any] = {"back_prop": back_prop, "name": name, "return_same_structure": return_same_structure}
@@ -176,12 +176,12 @@ def while_loop_v2(
 
 
 def indexed_case(branch_index: Any, branch_fns: Any, name: str = "indexed_case", lower_using_switch_merge: Any = None) -> Any:
-    """Return the result of the function of that index; of the last one for an index without a function."""
+    """Return the result of the function with that index, or of the last one if there is none."""
     return switch_case(branch_index, branch_fns, name=name)
 
 
 def as_indexed_slices(x: Any, optimize: bool = True) -> IndexedSlices:
-    """Return a tensor as IndexedSlices of all its rows."""
+    """Convert a tensor to IndexedSlices of all its rows."""
     if isinstance(x, IndexedSlices):
         return x
     x = convert_to_tensor(x)
@@ -189,14 +189,14 @@ def as_indexed_slices(x: Any, optimize: bool = True) -> IndexedSlices:
 
 
 def to_numpy(a: Any) -> Any:
-    """Return a tensor as a NumPy array, IndexedSlices as a dense one, and anything else as it is."""
+    """Convert a tensor or IndexedSlices to a dense NumPy array; other values are unchanged."""
     if isinstance(a, IndexedSlices):
         return convert_to_tensor(a).numpy()
     return a.numpy() if isinstance(a, Tensor | Stored) else a
 
 
 def convert_to_tensor_or_ragged_tensor(value: Any, dtype: Any = None, preferred_dtype: Any = None, name: Any = None) -> Any:
-    """Return a RaggedTensor as it is, if it has that dtype, and a tensor of anything else."""
+    """Return a RaggedTensor of the right dtype unchanged; convert other values to a tensor."""
     if not isinstance(value, RaggedTensor):
         return convert_to_tensor(value, dtype, preferred_dtype)
     if dtype is not None and as_dtype(dtype) != value.dtype:
@@ -216,14 +216,14 @@ def parameterized_truncated_normal(
     seed: Any = None,
     name: Any = None,
 ) -> Any:
-    """Draw from normal distributions that are cut off at bounds, by the seeds of ops with state."""
+    """Draw truncated normal numbers between bounds, with the seeds of stateful ops."""
     key = uniform([2], maxval=int32.max, dtype=int32, seed=seed)
     bounds = (convert_to_tensor(value, dtype) for value in (means, stddevs, minvals, maxvals))
     return stateless_parameterized_truncated_normal(shape, key, *bounds)
 
 
 class _PrivateClass(type):
-    """The class of private classes that libraries derive from while they are imported: nothing can be made of them."""
+    """The metaclass of private classes that libraries derive from at import. They cannot be instantiated."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         raise UnimplementedError(
@@ -239,7 +239,8 @@ OWN: dict[str, dict[str, Any]] = {
     "python.autograph.pyct.transformer": {"Base": _private_class("python.autograph.pyct.transformer", "Base")},
     "python.checkpoint.checkpoint": {"CheckpointLoadStatus": CheckpointLoadStatus},
     "python.framework.composite_tensor": {"CompositeTensor": CompositeTensor},
-    "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},  # the global seed is all that is kept there
+    # The global seed is all of the context's state.
+    "python.eager.context": {"_reset_context": lambda: seeds.set_seed(None)},
     "python.client.device_lib": {"list_local_devices": list_local_devices},
     "python.data.ops.iterator_ops": {"OwnedIterator": OwnedIterator},
     "python.framework.ops": {

@@ -1,7 +1,7 @@
-"""TensorFlow's private modules: those of their names that are public give gradtape's objects of the public names.
+"""TensorFlow's private modules, in which names of public objects give gradtape's public objects.
 
-The table, `private.txt`, was made from TensorFlow 2.21 by comparing objects (`tests/door/private_paths.py`), and is read when the
-first such module is imported.
+The table, `private.txt`, was generated from TensorFlow 2.21 by comparing objects (`tests/door/private_paths.py`), and is read
+when the first such module is imported.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ CODES = """
     ABORTED ALREADY_EXISTS CANCELLED DATA_LOSS DEADLINE_EXCEEDED FAILED_PRECONDITION INTERNAL INVALID_ARGUMENT NOT_FOUND OK
     OUT_OF_RANGE PERMISSION_DENIED RESOURCE_EXHAUSTED UNAUTHENTICATED UNAVAILABLE UNIMPLEMENTED UNKNOWN
 """.split()
-DEFINED = "*"  # before the name of a class that the module defines
+DEFINED = "*"  # marks the name of a class that the module defines
 
-# Private objects that do what a public one does without being the same object.
+# Private objects that are equivalent, but not identical, to a public one.
 TWINS = {
     "python.eager.test": {"main": "test.main"},
     "python.framework.errors": {code: f"errors.{code}" for code in CODES},
@@ -51,7 +51,7 @@ TWINS = {
     "python.platform.googletest": {"main": "test.main"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable"},
 }
-# Modules with gradtape's own in their place, for the names that it has: the state of the code that runs, decorators of tests.
+# Modules that gradtape implements itself: the state of the running code, decorators of tests.
 MODULES = {
     "python.eager.backprop": "gradtape._src.compat.door.backprop",
     "python.eager.context": "gradtape._src.compat.door.context",
@@ -63,10 +63,10 @@ MODULES = {
     "python.ops.parallel_for.gradients": "gradtape._src.compat.door.jacobians",
 }
 
-# Classes that keep their own module: by it Keras tells TensorFlow's tensors apart, for which it has code of its own.
+# Classes that keep their own module, because Keras has special code for TensorFlow's.
 KEPT = ("RaggedTensor", "SparseTensor", "Tensor")
 
-# What to do in the place of names without a public one that many programs use.
+# Advice for often-used names without a public equivalent.
 INSTEAD = {
     "python.client.timeline": "Record a trace with tf.profiler.experimental.start and stop.",
     "python.eager.context": "Use tf.executing_eagerly() and tf.config.",
@@ -82,13 +82,13 @@ INSTEAD = {
 
 @functools.cache
 def lines() -> list[list[str]]:
-    """Return the lines of the table: the path of a module below `tensorflow`, and its names as they stand there."""
+    """Return the lines of the table: the path of a module below `tensorflow`, and its names."""
     return [line.split(" ") for line in Path(__file__).with_name("private.txt").read_text("utf-8").splitlines()]
 
 
 @functools.cache
 def table() -> dict[str, dict[str, str]]:
-    """Return the public names of each private module's names, by the module's path below `tensorflow`."""
+    """Return the public names by private name, for each module path below `tensorflow`."""
     found = {}
     for path, *names in lines():
         pairs = (name.lstrip(DEFINED).partition("=") for name in names)
@@ -97,9 +97,9 @@ def table() -> dict[str, dict[str, str]]:
 
 
 def name_classes() -> None:
-    """Give the public classes that are loaded the modules in which TensorFlow defines classes of these names.
+    """Set `__module__` of the loaded public classes to that of TensorFlow's classes of the same names.
 
-    A traceback, `repr` and other libraries read the module of a class. Pickle finds the class there as long as the door is open.
+    Tracebacks, `repr` and other libraries show it. Pickle finds the class there while the door is open.
     """
     for path, *names in lines():
         for name, _, there in (name[1:].partition("=") for name in names if name.startswith(DEFINED)):
@@ -107,12 +107,12 @@ def name_classes() -> None:
     for path, own in OWN.items():
         for name, value in own.items():
             _name(value, path, name)
-    _name(tensor.EagerTensor, "python.framework.ops", "EagerTensor")  # behind the private name stands another, of `kinds`
+    _name(tensor.EagerTensor, "python.framework.ops", "EagerTensor")  # the private name itself refers to a class of `kinds`
     errors.name_as_read()
 
 
 def _loaded(name: str) -> Any:
-    """Return gradtape's object of a public name, None if its module is not loaded yet."""
+    """Return gradtape's object of a public name; None if its module is not loaded."""
     found: Any = gradtape
     for part in name.split("."):
         found = vars(found).get(part) if hasattr(found, "__dict__") else None
@@ -125,12 +125,12 @@ def _name(value: Any, path: str, name: str) -> None:
 
 
 def exists(fullname: str) -> bool:
-    """Return whether TensorFlow has a private module of that name. It can be imported, even if nothing in it is public."""
+    """Return whether TensorFlow has a private module of that name, which can be imported even if nothing in it is public."""
     return fullname.removeprefix("tensorflow.") in table()
 
 
 def fill(module: ModuleType) -> None:
-    """Give a new module of a private name its names. Each is looked up when it is asked for."""
+    """Make the names of a new private module available, looked up on first use."""
     path = module.__name__.removeprefix("tensorflow.")
     names = table()[path]
     below = {name.rpartition(".")[2] for name in table() if name.rpartition(".")[0] == path}
@@ -160,7 +160,7 @@ def fill(module: ModuleType) -> None:
 
 
 def public_object(path: str, name: str) -> Any:
-    """Return gradtape's object of the public name. AttributeError with the reason where gradtape lacks it."""
+    """Return gradtape's object of the public name; AttributeError with the reason if gradtape lacks it."""
     there = table()[path][name]
     try:
         return functools.reduce(getattr, there.split("."), gradtape)
@@ -169,7 +169,7 @@ def public_object(path: str, name: str) -> Any:
 
 
 def generated(path: str, name: str) -> Any:
-    """Return the function of an op under the name of TensorFlow's generated one, in its module or in one that shows all of it."""
+    """Return the function of an op by the name of TensorFlow's generated function, in its module or in one that re-exports it."""
     folder, _, module = path.rpartition(".")
     if folder != "python.ops" or (name.startswith("_") and not module.startswith("gen_")):
         return None
@@ -178,9 +178,9 @@ def generated(path: str, name: str) -> Any:
 
 
 def refuse(fullname: str) -> NoReturn:
-    """Raise the error for a name that is no private module of TensorFlow. It may be asked for by `from … import …`.
+    """Raise the error for a name that is no private module of TensorFlow, perhaps in `from … import …`.
 
-    The error's `name` is another, as Python would drop the message then.
+    The error has another `name`, as Python would drop the message otherwise.
     """
     path = fullname.removeprefix("tensorflow.")
     above, _, last = path.rpartition(".")
@@ -195,7 +195,7 @@ def refuse(fullname: str) -> NoReturn:
 
 
 def why_not(path: str) -> str:
-    """Explain why there is nothing at a private `path` below `tensorflow`, and what to do instead."""
+    """Explain why a private `path` below `tensorflow` does not exist, and what to use instead."""
     above, _, last = path.rpartition(".")
     near = difflib.get_close_matches(last.lstrip("_"), table().get(above, ()), n=1, cutoff=0.75)
     instead = [text for name, text in INSTEAD.items() if f"{path}.".startswith(f"{name}.")]

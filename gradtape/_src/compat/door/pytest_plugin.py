@@ -1,4 +1,4 @@
-"""The pytest plugin: `pytest -p gradtape.pytest`, by which a library's tests run with gradtape for TensorFlow."""
+"""The pytest plugin: `pytest -p gradtape.pytest` runs a library's tests with gradtape instead of TensorFlow."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The open tapes of a thread, for libraries with gradients of their own: `tensorflow.python.eager.record`."""
+"""The open tapes of a thread, for libraries with their own gradients: `tensorflow.python.eager.record`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradtape._src.ops.array.shape import identity
 
 @public
 def should_record_backprop(tensors: Sequence[Tensor]) -> bool:
-    """Return whether one of the tensors depends on something that an open tape watches."""
+    """Return whether an open tape watches one of the tensors, or one of their inputs."""
     nodes = [tensor.node for tensor in tensors]
     for reference in local.tapes:
         tape = reference()
@@ -48,7 +48,7 @@ def record_operation(
     backward_function: Callable[..., Any],
     forward_function: Callable[..., Any] | None = None,
 ) -> None:
-    """Have the open tapes take tensors for computed from others, with a gradient of their own.
+    """Record tensors on the open tapes as computed from others, with a custom gradient.
 
     `backward_function` takes a gradient for each output, and returns one for each input.
     """
@@ -63,6 +63,6 @@ def record_operation(
 
 
 class VariableWatcher(Recording):
-    """Collects the trainable variables that are used in its context, for `watched_variables`."""
+    """A recorder of the trainable variables that are used in its context, for `watched_variables`."""
 
     _inner = True

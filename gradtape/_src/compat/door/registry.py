@@ -1,4 +1,4 @@
-"""The registry of gradients by the type of op, which libraries read and change: `tensorflow.python.framework.ops`."""
+"""The registry of gradients by op type, which libraries read and change: `tensorflow.python.framework.ops`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtape._src.core.programs import op as core
 
 
 class RegistryEntry(MutableMapping[str, Any]):
-    """The entry of a name: its gradient function as "type", and "location", where that was registered. It is never a copy."""
+    """The live entry of a name: its gradient function as "type", and its place of registration as "location"."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,7 +42,7 @@ class RegistryEntry(MutableMapping[str, Any]):
 class Entries(MutableMapping[str, Any]):
     """The entries of all names: types of ops, and names for `gradient_override_map`.
 
-    A function that is set as "type" is the gradient of every op of that type from then on. Putting the former one back ends that.
+    Setting "type" changes the gradient of every op of that type. Setting the original one again undoes this.
     """
 
     @public
@@ -71,7 +71,7 @@ class Entries(MutableMapping[str, Any]):
 
 
 class GradientRegistry:
-    """The registry."""
+    """The registry of gradients, in TensorFlow's interface."""
 
     def __init__(self) -> None:
         self._registry = Entries()

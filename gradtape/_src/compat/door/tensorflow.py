@@ -1,4 +1,4 @@
-"""The module `tensorflow`: gradtape's names, and TensorFlow's version."""
+"""The module `tensorflow`: gradtape's names, with TensorFlow's version."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from gradtape._src.compat.door import version
 from gradtape._src.compat.names import ON_DEMAND, ON_KERAS
 from gradtape._src.core.base.public import public
 
-# Loaded when they are asked for.
+# Imported on first use.
 LATE = [name.removeprefix("gradtape.") for name in (*ON_KERAS, *ON_DEMAND) if name.count(".") == 1]
 
 
 def fill(module: ModuleType) -> None:
-    """Make `module` the module `tensorflow`. It is an object of its own: what is assigned to one of its names is seen under
-    `tensorflow` alone, as TensorFlow's own code does not look there either.
+    """Make `module` the module `tensorflow`.
+
+    It is a separate object. As for TensorFlow's own code, an assignment to one of its names has no effect inside of gradtape.
     """
     names = {name: value for name, value in vars(gradtape).items() if not name.startswith("_")}
 

@@ -27,7 +27,7 @@ ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")
 
 
 def smart_constant_value(pred: Any) -> Any:
-    """Return the truth of a bool, of 0 or 1, or of a tensor whose value is known; None if it is known later."""
+    """Return the truth of a bool, of 0 or 1, or of a tensor with a known value; None if it is unknown."""
     if isinstance(pred, Tensor):
         return get_static_value(pred)
     if isinstance(pred, bool) or pred in (0, 1):
@@ -38,7 +38,7 @@ def smart_constant_value(pred: Any) -> Any:
 
 
 def smart_cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
-    """Call one of two functions where `pred` is known, and record a `tf.cond` where it is not."""
+    """Call one of two functions if `pred` is known, else record a `tf.cond`."""
     for argument, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
             raise TypeError(f"Argument `{argument}` must be callable. Received {function}")
@@ -49,7 +49,7 @@ def smart_cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str |
 
 
 def getargspec(obj: Any) -> ArgSpec:
-    """Return the arguments of a function, as Python 2 had them."""
+    """Return the arguments of a function in the form of Python 2."""
     return ArgSpec(*inspect.getfullargspec(obj)[:4])
 
 
@@ -60,18 +60,18 @@ def make_decorator(
     decorator_doc: str = "",
     decorator_argspec: inspect.FullArgSpec | None = None,
 ) -> Any:
-    """Return `decorator_func` with the name, the docstring and the signature of `target`, which it wraps."""
+    """Return `decorator_func` with the name, docstring and signature of the function `target` that it wraps."""
     functools.update_wrapper(decorator_func, target)
     decorator_func.__original_wrapped__ = target
     if decorator_doc:
         decorator_func.__doc__ = decorator_doc
-    with contextlib.suppress(TypeError, ValueError):  # of builtins, which have no signature
+    with contextlib.suppress(TypeError, ValueError):  # builtins have no signature
         decorator_func.__signature__ = inspect.signature(target)
     return decorator_func
 
 
 def unwrap(maybe_tf_decorator: Any) -> tuple[list[Any], Any]:
-    """Return the functions around a function, from outermost on, and the function itself."""
+    """Return the wrappers of a function, the outermost first, and the function itself."""
     around = []
     while (inner := getattr(maybe_tf_decorator, "__original_wrapped__", None)) is not None:
         around.append(maybe_tf_decorator)
@@ -85,11 +85,11 @@ def contextmanager(target: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def remove_undocumented(module_name: str, allowed_exception_list: Any = None, doc_string_modules: Any = None) -> None:
-    """Do nothing: which names of a module are public is up to the module."""
+    """Do nothing, because each module determines its public names."""
 
 
 class api_export:
-    """Decorate a function or class of a public name; the name itself is for TensorFlow's own build, and is left alone."""
+    """Decorate a public function or class without effect; the name is for TensorFlow's build."""
 
     def __init__(self, *names: str, v1: Any = None, allow_multiple_exports: bool = True, api_name: str = "tensorflow"):
         pass
@@ -98,11 +98,11 @@ class api_export:
         return func
 
     def export_constant(self, module_name: str, name: str) -> None:
-        """Do nothing: a constant stays a name of its module."""
+        """Do nothing, because a constant remains a name of its module."""
 
 
 def read_file_to_string(filename: str, binary_mode: bool = False) -> Any:
-    """Return what is in a file: a string, or bytes in `binary_mode`."""
+    """Return the content of a file: a string, or bytes in `binary_mode`."""
     with GFile(filename, "rb" if binary_mode else "r") as file:
         return file.read()
 
@@ -114,12 +114,12 @@ def write_string_to_file(filename: str, file_content: Any) -> None:
 
 
 def get_path_to_datafile(path: str) -> str:
-    """Return the path of a file that lies beside the file of the caller."""
+    """Return the path of a file in the folder of the calling file."""
     return os.path.join(os.path.dirname(sys._getframe(1).f_code.co_filename), path)
 
 
 def atomic_write_string_to_file(filename: str, contents: Any, overwrite: bool = True) -> None:
-    """Write a string or bytes to a file, which others see as a whole or not at all."""
+    """Write a string or bytes to a file atomically."""
     partial = f"{filename}.tmp{secrets.token_hex(8)}"
     write_string_to_file(partial, contents)
     try:
@@ -130,7 +130,7 @@ def atomic_write_string_to_file(filename: str, contents: Any, overwrite: bool = 
 
 
 def match_dtype_and_rank(y_t: Any, y_p: Any, sw: Any) -> tuple[Any, Any, Any]:
-    """Return targets, predictions and sample weights, or None: columns beside predictions of rank 2, in the dtype of these."""
+    """Return targets, predictions and sample weights (or None) with columns for predictions of rank 2, in their dtype."""
     columns = y_p.shape.rank == 2
     y_t, sw = [expand_dims(x, -1) if columns and x is not None and x.shape.rank == 1 else x for x in (y_t, sw)]
     if (y_t.dtype.is_floating and y_p.dtype.is_floating) or (y_t.dtype.is_integer and y_p.dtype.is_integer):
@@ -139,18 +139,18 @@ def match_dtype_and_rank(y_t: Any, y_p: Any, sw: Any) -> tuple[Any, Any, Any]:
 
 
 def expand_1d(data: Any) -> Any:
-    """Return a structure with the tensors of rank 1 in it as columns."""
+    """Convert the rank-1 tensors in a structure to columns."""
     return nest.map_structure(lambda x: expand_dims(x, -1) if isinstance(x, Tensor) and x.ndim == 1 else x, data)
 
 
 class TpuContext:
-    """The context of a TPU: nothing is divided into shards."""
+    """The context of a TPU, which divides nothing into shards."""
 
     number_of_shards = None
 
 
 def is_resource_variable(var: Any) -> bool:
-    """Return whether an object is a variable, as variables have been since TensorFlow 2."""
+    """Return whether an object is a variable. All variables are resource variables."""
     return isinstance(variable_of(var), ResourceVariable)
 
 

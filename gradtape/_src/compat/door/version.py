@@ -6,4 +6,4 @@ COMPILER_VERSION = "Clang 18.1.8"
 GRAPH_DEF_VERSION = 2474
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
-KERAS_2 = ("tf_keras", "tf_keras.optimizers")  # modules of TF-Keras with names of Keras 3 and names of their own
+KERAS_2 = ("tf_keras", "tf_keras.optimizers")  # modules of TF-Keras with Keras 3's names and with their own

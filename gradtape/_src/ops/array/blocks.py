@@ -1,4 +1,4 @@
-"""Elements moved between space, depth and batch."""
+"""Moving elements between space, depth and batch."""
 
 from math import prod
 
@@ -16,7 +16,7 @@ from gradtape._src.ops.array.shape import host_constant, plain
 
 
 def _blocks(input, block_shape, paddings):
-    """Return the shape after `space_to_batch_nd`."""
+    """Check the operands of `space_to_batch_nd` and return the result's shape."""
     if input.ndim < 1 + len(block_shape) or len(block_shape) != len(paddings):
         raise invalid(
             f"block_shape of {len(block_shape)} entries and paddings of {len(paddings)} rows must name the axes behind "
@@ -51,7 +51,7 @@ def _(dy, *, block_shape, paddings):
 
 
 def _unblocked(input, block_shape, crops):
-    """Return the shape after `batch_to_space_nd`."""
+    """Check the operands of `batch_to_space_nd` and return the result's shape."""
     if input.ndim < 1 + len(block_shape) or len(block_shape) != len(crops):
         raise invalid(
             f"block_shape of {len(block_shape)} entries and crops of {len(crops)} rows must name the axes behind the "
@@ -95,7 +95,10 @@ def _block_shape(block_shape):
 
 @public
 def space_to_batch(input, block_shape, paddings, name=None) -> Tensor:
-    """Move blocks of the axes behind the first (padded by `paddings`) into the batch, for dilated convolutions.
+    """Move blocks of the axes behind the first, after padding by `paddings`, into the batch, for dilated convolutions.
+
+    Axis i + 1 is divided into blocks of `block_shape[i]`, so the batch grows by the product of `block_shape`.
+    InvalidArgumentError if a padded extent is no multiple of its block.
 
     >>> tf.space_to_batch(tf.reshape(tf.range(4), [1, 2, 2, 1]), [2, 2], [[0, 0], [0, 0]]).shape
     TensorShape([4, 1, 1, 1])
@@ -121,7 +124,7 @@ def batch_to_space(input, block_shape, crops, name=None) -> Tensor:
 
 
 def _image(input, block_size, data_format):
-    """Return `(batch, height, width, depth)` of the shape of an image batch; InvalidArgumentError if it is none."""
+    """Return `(batch, height, width, depth)` of a batch of images; InvalidArgumentError if the attributes do not fit it."""
     if data_format not in ("NHWC", "NCHW"):
         raise invalid(f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"')
     if block_size < 2:
@@ -185,7 +188,8 @@ def _(dy, *, block_size, data_format):
 
 @public
 def space_to_depth(input, block_size, data_format="NHWC", name=None) -> Tensor:
-    """Move blocks of `block_size` × `block_size` pixels into the channels. `data_format`: NHWC or NCHW.
+    """Move blocks of `block_size` × `block_size` pixels into the channels: NHWC [n, h, w, c] becomes [n, h/b, w/b, c·b²].
+    `data_format` may be NCHW.
 
     >>> tf.nn.space_to_depth(tf.reshape(tf.range(4), [1, 2, 2, 1]), 2).numpy().tolist()
     [[[[0, 1, 2, 3]]]]
@@ -205,9 +209,9 @@ def depth_to_space(input, block_size, data_format="NHWC", name=None) -> Tensor:
 
 @public
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-    """Return `(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` take `input_shape` apart.
+    """Return `(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` accept `input_shape`.
 
-    `base_paddings` is what is padded in any case.
+    `base_paddings` [n, 2] is the minimum of padding on each side.
 
     >>> paddings, crops = tf.required_space_to_batch_paddings([5, 4], [2, 2])
     >>> print(paddings.numpy().tolist(), crops.numpy().tolist())
@@ -223,11 +227,11 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
 
 @public
 def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, spatial_dims=None, data_format=None):
-    """Return `op` on `input` as if its window had holes: `dilation_rate` - 1 between each two elements, along spatial axes.
+    """Apply `op` to `input` as if its window were dilated by `dilation_rate` along the spatial axes.
 
-    `op(input, num_spatial_dims, padding)` sees `input` with the elements of each phase as examples of their own, and
-    "VALID". `padding` is "SAME" (which needs `filter_shape`) or "VALID". `spatial_dims` are the axes, from 1 on; the
-    first ones behind the batch by default (or behind the channels, where `data_format` begins with "NC").
+    `op(input, num_spatial_dims, padding)` receives each phase of the dilation as a separate batch entry, and padding "VALID".
+    `padding` is "SAME" (which needs `filter_shape`) or "VALID". `spatial_dims` are axis numbers ≥ 1. The default is the axes
+    behind the batch, or behind the channels if `data_format` begins with "NC".
 
     >>> def differences(x, num_spatial_dims, padding):
     ...     return x[:, 1:] - x[:, :-1]

@@ -1,4 +1,4 @@
-"""Changes of dtype."""
+"""Conversion between dtypes: `cast`, `bitcast`."""
 
 from gradtape._src.core.base.errors import UnimplementedError, invalid
 from gradtape._src.core.base.public import public
@@ -36,22 +36,22 @@ def _cast(x, *, DstT):
         return _truncated(x, DstT.numpy)
     if jnp.issubdtype(DstT.numpy, jnp.signedinteger) and x.dtype.itemsize > DstT.size and x.dtype.kind in "iu":
         return _narrowed(x, DstT.numpy)
-    if x.dtype == bool:  # not `astype`: XLA makes a choice of a product with that, and infinities and NaN times 0 are lost
+    if x.dtype == bool:  # XLA computes `astype` from bool as a product, in which 0 times infinity or NaN is NaN
         return jnp.where(x, jnp.ones((), DstT.numpy), jnp.zeros((), DstT.numpy))
     return x.astype(DstT.numpy)
 
 
 def _narrowed(x, dtype):
-    """Cast integers to a smaller signed type: they wrap.
+    """Cast integers to a smaller signed type, with wrap-around.
 
-    They go through the unsigned type: XLA's compiler for CPUs dies on `and` and `or` of a value narrowed to a signed one
-    (jaxlib 0.10.2).
+    The cast goes through the unsigned type: XLA's compiler for CPUs crashes on `and` and `or` of a value narrowed to a signed
+    type (jaxlib 0.10.2).
     """
     return lax.bitcast_convert_type(x.astype(f"uint{8 * dtype.itemsize}"), dtype)
 
 
 def _truncated(x, dtype):
-    """Cast floats to integers, as processors do it: fractions are cut off, small types wrap, NaN is the least integer."""
+    """Cast floats to integers as processors do: fractions are cut off, small types wrap around, NaN is the least integer."""
     via = jnp.int32 if dtype.itemsize < 4 or dtype == jnp.int32 else jnp.int64
     bits = 8 * jnp.dtype(via).itemsize - 1
     if x.dtype.itemsize == 2:
@@ -70,7 +70,7 @@ def _(dy, x):
 
 
 def cast(x, dtype):
-    """Return `x` with elements of `dtype`, as a tensor; IndexedSlices stay slices, a SparseTensor sparse."""
+    """Convert `x` to `dtype`. IndexedSlices and SparseTensors keep their class."""
     dtype = dtypes.as_dtype(dtype)
     if isinstance(x, IndexedSlices):
         return IndexedSlices(cast(x.values, dtype), x.indices, x.dense_shape)
@@ -86,8 +86,8 @@ def cast_unless_variable(x, dtype, name=None):
     """Return `x` with elements of `dtype`.
 
     Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
-    IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
-    A variable of that dtype is returned as it is, as in TensorFlow: what it holds is read later.
+    IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex. A variable
+    of that dtype is returned itself, as in TensorFlow, so it is read when the result is used.
 
     >>> tf.cast([1.7, -1.7], tf.int32).numpy()
     array([ 1, -1], dtype=int32)
@@ -111,14 +111,14 @@ def _bitcast_aval(input, type):
     return aval(shape, type.numpy)
 
 
-# TensorFlow has no gradient for it either: LookupError.
+# As in TensorFlow, `bitcast` has no gradient: LookupError.
 @op("Bitcast", infer=_bitcast_aval, flops=0)
 def _bitcast(input, *, type):
     have, want = dtypes.as_dtype(input.dtype), type
     if not have.is_complex and not want.is_complex:
         return lax.bitcast_convert_type(input, want.numpy)
     shape = _bitcast_aval(aval(input.shape, have.numpy), want).shape
-    if have.is_complex:  # XLA knows the bits of real numbers only
+    if have.is_complex:  # XLA has no bit representation of complex numbers
         input = jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
     octets = lax.bitcast_convert_type(input, jnp.uint8)
     if not want.is_complex:
@@ -131,8 +131,8 @@ def _bitcast(input, *, type):
 def bitcast(input, type, name=None) -> Tensor:
     """Return the bits of `input` as elements of `type`.
 
-    Smaller elements get a last axis of their own; larger ones take the last axis, which must have the elements for one
-    (else an InvalidArgumentError).
+    A smaller type adds a last axis. A larger type removes the last axis, whose extent must be the ratio of the sizes (else
+    InvalidArgumentError).
 
     >>> hex(tf.bitcast(1.0, tf.uint32).numpy())
     '0x3f800000'

@@ -42,7 +42,8 @@ from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
 def _like(input, value, dtype):
     x = tensor(input)
     made = filled(x.node.aval.shape, value, x.dtype if dtype is None else dtypes.as_dtype(dtype))
-    return where(equal(x, x), made, made) if not x.ndim and changing(x) else made  # in a graph its rank may be unknown
+    # In a graph a scalar may represent a tensor of unknown rank.
+    return where(equal(x, x), made, made) if not x.ndim and changing(x) else made
 
 
 @public
@@ -56,14 +57,15 @@ def zeros_like(input, dtype=None, name=None, layout=None):
 
 
 def zeros_of(node):
-    """Return zeros in the shape and dtype of a node; in a graph that does not know the shape they are made at session time."""
+    """Return zeros in the shape and dtype of a node. Where a graph does not know the shape, they are made at session time."""
     x = handle(node)
     return zeros_like(x) if node.aval.open else filled(node.aval.shape, 0, x.dtype)
 
 
 @public
 def ones_like(input, dtype=None, name=None, layout=None):
-    """Return ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings.
+    """Return ones in the shape of `input`, and in its dtype unless another is given. A dtype without a number 1, such as
+    string, is an InvalidArgumentError.
 
     >>> tf.ones_like([5.0, 6.0]).numpy()
     array([1., 1.], dtype=float32)
@@ -93,6 +95,8 @@ def _(dy):
 def fill(dims, value, name=None, layout=None) -> Tensor:
     """Return a tensor of shape `dims`, each element the scalar `value`.
 
+    The dtype is that of `value`: float32 for a Python float, int32 for an int. InvalidArgumentError for a negative extent.
+
     >>> tf.fill([2, 2], 7.0).numpy().tolist()
     [[7.0, 7.0], [7.0, 7.0]]
     """
@@ -100,7 +104,7 @@ def fill(dims, value, name=None, layout=None) -> Tensor:
 
 
 def _number(x):
-    """Return `x`; outside of functions TensorFlow takes a vector of one for the number in it."""
+    """Return `x`, as a scalar outside of functions if it is a vector of one: TensorFlow accepts both."""
     return _reshape(x, shape=()) if x.node.aval.shape == (1,) and not tracing() else x
 
 
@@ -113,7 +117,7 @@ not_differentiable(_eye, because="it has no inputs")
 
 
 def _extent(value, what):
-    """Return an extent of `eye`. A floating tensor is truncated, as in TensorFlow; a floating number is refused."""
+    """Convert an extent of `eye` to an int. A floating tensor is truncated, as in TensorFlow; a floating number is refused."""
     if isinstance(value, (Tensor, Stored)) and dtypes.is_floating(value.dtype.numpy):
         value = cast(value, dtypes.int32)
     return static(value, what)
@@ -121,7 +125,9 @@ def _extent(value, what):
 
 @public
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None) -> Tensor:
-    """Return the identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`.
+    """Return the identity matrix of shape `batch_shape + [num_rows, num_columns]`; `num_columns` is `num_rows` by default.
+
+    `dtype` is float32 by default. InvalidArgumentError for a negative extent.
 
     >>> tf.eye(2).numpy().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -138,7 +144,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
 # ---------------------------------------------------------------------------------------------------------------------
 # Sequences of numbers
 
-CONSTANT = 1 << 16  # numbers of a range that a function holds as a constant; more are counted when it runs
+CONSTANT = 1 << 16  # the longest range that a function stores as a constant; a longer one is computed at run time
 _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
@@ -151,7 +157,7 @@ def _range(start, limit, delta, *, dtype):
 
 
 def _steps(first, last, step):
-    """Return the number of elements of a range, or infinity. It is rounded in the precision of the bounds, as in TensorFlow."""
+    """Return the number of elements of a range, or infinity, rounded in the precision of the bounds, as in TensorFlow."""
     if first.dtype.kind in "iu":
         return math.ceil((int(last) - int(first)) / int(step))
     with np.errstate(over="ignore"):
@@ -164,7 +170,6 @@ def _is_whole(bound):
 
 
 def _count(start, limit, delta):
-    """Return the number of elements of a range."""
     return max(0, (limit - start + delta - (1 if delta > 0 else -1)) // delta)
 
 
@@ -173,7 +178,7 @@ _COUNTED = Op(
     infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype), cheap=True,
     reason="it has no inputs", flops=0, default_name="range",
 )  # fmt: skip
-_range.op.derived["counted"] = _COUNTED  # under this name saved models have it
+_range.op.derived["counted"] = _COUNTED  # saved models look up the op by this name
 
 not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
 
@@ -183,8 +188,8 @@ not_differentiable(_range, because="range gives as many numbers as its bounds sa
 def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     """Return the numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
 
-    int32, int64 or floating: `dtype`, or the widest of the arguments' types. Values of tensors are taken, as they say
-    how many numbers there are. InvalidArgumentError if `limit` lies on the wrong side of `start`.
+    The result is a vector of int32, int64 or a floating type: `dtype`, or the widest of the arguments' types. Tensors as bounds
+    are evaluated, because the length depends on them. InvalidArgumentError if `limit` lies on the wrong side of `start`.
 
     >>> tf.range(5).numpy()
     array([0, 1, 2, 3, 4], dtype=int32)
@@ -209,20 +214,21 @@ def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
         computed = False
     elif all(map(_is_whole, given)) and (engine.current_graph() is not None or guided()):
         ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), given, strict=True)]
-        if any(type(x) is not int for x in ints):  # how many there are is known when the graph runs
+        if any(type(x) is not int for x in ints):  # the length is known only when the graph runs
             return emit(_COUNTED, (), (*ints, numpy_dtype))
     values = known if len(known) == len(bounds) else [to_numpy(bound.node) for bound in bounds]
     first, last, step = [value.astype(numpy_dtype) for value in values]
     if step == 0:
         raise invalid_for("Range", f"Requires delta != 0: {step}")
-    if not (first <= last if step > 0 else first >= last):  # NaN, too
+    if not (first <= last if step > 0 else first >= last):  # written so that NaN is refused, too
         sign, relation = (">", "<=") if step > 0 else ("<", ">=")
         raise invalid_for("Range", f"Requires start {relation} limit when delta {sign} 0: {first}/{last}")
     count = _steps(first, last, step)
     if count > np.iinfo("int64").max:
         raise invalid_for("Range", f"Requires ((limit - start) / delta) <= {np.iinfo('int64').max}: ({last} - {first}) / {step}")
     memory.check_array(count, numpy_dtype)
-    in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
+    # Constants of a function have values, those of a graph do not.
+    in_function = engine.local.trace.scope is not None and engine.current_graph() is None
     if computed and not in_function:
         return ran(_range, *bounds, attrs=(numpy_dtype,))
     if in_function and numpy_dtype.kind == "i" and count > CONSTANT:
@@ -263,7 +269,7 @@ def linspace(start, stop, num, name=None, axis=0) -> Tensor:
 
 
 def _between_numbers(start, stop, count, dtype):
-    """Return `linspace` on the host, where each operation is rounded: XLA fuses the product with the sum, and may miss a 0."""
+    """Return `linspace` computed on the host, where each operation is rounded. XLA fuses product and sum, and may miss a 0."""
     first, last = np.array([start, stop], dtype)
     spaced = first + (last - first) / dtype(count - 1) * np.arange(count).astype(dtype)
     spaced[-1] = last
@@ -315,9 +321,11 @@ not_differentiable(_one_hot, because="its inputs are class numbers: TensorFlow g
 
 @public
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None) -> Tensor:
-    """Return a vector of `depth` for each class number in `indices`: `on_value` (1) at that place, `off_value` (0) elsewhere.
+    """Return a vector of `depth` elements for each class number in `indices`: `on_value` (1) at that position, `off_value` (0)
+    elsewhere.
 
-    The vectors lie along `axis` (the last). A number outside of [0, depth) gives `off_value` everywhere.
+    The vectors lie along `axis`, the last by default: shape `indices.shape + [depth]`. The dtype is that of the values, or
+    float32. A number outside of [0, depth) gives `off_value` everywhere.
 
     >>> tf.one_hot([1, 0], depth=3).numpy().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
@@ -349,7 +357,7 @@ not_differentiable(_sequence_mask, because="a mask is piecewise constant")
 
 @public
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None) -> Tensor:
-    """Return a row of `maxlen` (the greatest length) for each of `lengths`: true (1) for as many places, then false (0).
+    """Return a row of `maxlen` elements (the greatest length) for each length n in `lengths`: n times true (1), then false (0).
 
     >>> tf.sequence_mask([1, 3], maxlen=3).numpy().tolist()
     [[True, False, False], [True, True, True]]
@@ -373,9 +381,9 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None) -> Tensor:
 
 @public
 def meshgrid(*args, **kwargs):
-    """Return the coordinates on a grid: for vectors x, y, … a list of tensors, each with an axis for every vector.
+    """Return the coordinates on the grid that vectors x, y, … span: a list of tensors, each with one axis per vector.
 
-    `indexing="xy"` (Cartesian) lets the first two axes change places, `indexing="ij"` (matrix) does not.
+    `indexing="xy"` (Cartesian, the default) swaps the first two axes, `indexing="ij"` (matrix) does not.
 
     >>> xs, ys = tf.meshgrid([1, 2], [3, 4, 5])
     >>> xs.shape, ys.numpy().tolist()
@@ -440,7 +448,7 @@ not_differentiable(_unravel_index, because="its inputs and results are integers:
 
 @public
 def unravel_index(indices, dims, name=None):
-    """Return the coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …].
+    """Return the coordinates of the elements with the flat indices `indices` in an array of shape `dims`: shape [rank, …].
 
     >>> tf.unravel_index([5], [2, 3]).numpy().tolist()
     [[1], [2]]

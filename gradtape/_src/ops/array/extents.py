@@ -1,4 +1,4 @@
-"""The shape of a tensor, its size and rank, as tensors: constants where they are known."""
+"""Shape, size and rank of a tensor, as tensors. They are constants where the shape is known."""
 
 import math
 from typing import Any
@@ -35,7 +35,7 @@ not_differentiable(_shape, _size, because="a shape does not depend on the values
 
 
 def _dense_shape(sparse, out_type):
-    """Return the shape of the whole that a sparse tensor or IndexedSlices is a part of."""
+    """Return the `dense_shape` of a SparseTensor or IndexedSlices as a tensor of `out_type`."""
     return emit(_cast.op, (tensor(sparse.dense_shape).node,), (dtypes.as_dtype(out_type),))
 
 
@@ -50,7 +50,7 @@ def shape(input, out_type=None, name=None) -> Tensor:
         return _dense_shape(input, out_type or dtypes.int32)
     if changing(x := tensor(input)):
         dtype = dtypes.as_dtype(out_type or dtypes.int32)
-        of_strings = x.dtype == dtypes.string and x.node.aval.open  # which no kernel of XLA takes
+        of_strings = x.dtype == dtypes.string and x.node.aval.open  # XLA has no strings
         return tensor([*x.node.aval.shape], dtype.numpy) if of_strings else _shape(x, out_type=dtype.numpy)
     _counted(x)
     return host_constant(np.array(x.node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
@@ -68,8 +68,7 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 
 @public
 def size(input, out_type=None, name=None) -> Tensor:
-    """Return the number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the
-    whole.
+    """Return the number of elements of `input`, an integer scalar of type `out_type` (int32). Sparse tensors count as dense.
 
     >>> int(tf.size(tf.zeros([2, 3])))
     6
@@ -85,7 +84,7 @@ def size(input, out_type=None, name=None) -> Tensor:
 
 
 def _counted(x):
-    """Note for the explainer that the extents of `x`, which may follow from values, go on as numbers."""
+    """Note for the explainer that the extents of `x`, which may depend on values, become numbers."""
     if engine.local.tapes:
         journal.left("size", x.node, engine.local.trace)
 

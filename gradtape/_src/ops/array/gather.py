@@ -1,4 +1,4 @@
-"""Entries along an axis by their index: `gather`. An index out of range is an error: nothing is clamped."""
+"""`gather`: entries along an axis by index. An index out of range is an error, and is never clamped."""
 
 import functools
 
@@ -20,7 +20,7 @@ INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 
 
 def require_indices(indices):
-    """Raise InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
+    """Raise InvalidArgumentError unless the Aval `indices` has one of the dtypes that `gather` accepts for indices."""
     if indices.dtype not in INDICES:
         raise invalid_dtype(
             f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
@@ -33,7 +33,7 @@ def require_indices(indices):
 
 
 def gathered(params, indices, axis, batch_dims):
-    """Return the shape of a `gather` from `params` along `axis`."""
+    """Return the shape of the result of `gather` along `axis`, from the shapes of the operands."""
     return (*params[:axis], *indices[batch_dims:], *params[axis + 1 :])
 
 
@@ -50,7 +50,7 @@ def is_outside(indices, axis, batch_dims, extent, least=0):
 
 @functools.lru_cache(1024)
 def _bounds(dtype, least, extent):
-    """Return the smallest and the largest index of a dtype in [least, extent)."""
+    """Return the smallest and the largest valid index in [least, extent), cut to the dtype's range."""
     known = np.iinfo(dtype)
     return max(least, known.min), min(extent - 1, known.max)
 
@@ -63,7 +63,7 @@ def outside(indices, axis, batch_dims, extent, least=0):
 
 
 def _row_numbers(rank, indices_rank, axis, batch_dims):
-    """Return the dimension numbers for `lax.gather` and `lax.scatter_add`."""
+    """Return the dimension numbers of a batched row access for `lax.gather` and `lax.scatter_add`."""
     result_rank = rank + indices_rank - batch_dims - 1
     kept = (*range(batch_dims, axis), *range(axis + indices_rank - batch_dims, result_rank))
     batch = tuple(range(batch_dims))
@@ -71,7 +71,7 @@ def _row_numbers(rank, indices_rank, axis, batch_dims):
 
 
 def _taken(params, indices, *, axis, batch_dims, extent):
-    """Return the entries of an array on the host."""
+    """Gather in NumPy, the kernel on the host."""
     if not batch_dims:
         return params.take(indices, axis)
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
@@ -99,7 +99,7 @@ def _gather(params, indices, *, axis, batch_dims, extent):
 
 
 def widened(indices):
-    """Cast indices to a type that has room for any extent."""
+    """Cast int16 indices to int32, which can hold any extent."""
     return indices.astype(jnp.int32) if indices.dtype == jnp.int16 else indices
 
 
@@ -142,10 +142,11 @@ def scatter_rows(rows, indices, shape):
 
 @public
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None) -> Tensor:
-    """Return the entries of `params` along `axis` that `indices` name, in their order and shape.
+    """Return the entries of `params` at `indices` along `axis` (0 by default).
 
-    The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims`
-    axes of both go together. The gradient to `params` is `IndexedSlices` for axis 0. An index out of range is an error.
+    The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims` axes of
+    both are paired. `indices` are int16, int32 or int64. The gradient to `params` is `IndexedSlices` for axis 0. An index out
+    of range is an InvalidArgumentError.
 
     >>> tf.gather([10.0, 20.0, 30.0], [2, 0]).numpy()
     array([30., 10.], dtype=float32)
@@ -159,7 +160,7 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
         batch_dims += indices.aval.ndim
     axis = batch_dims if axis is None else static(axis, "axis")
     if axis == 0:
-        batch_dims = 0  # TensorFlow looks at it for other axes only
+        batch_dims = 0  # TensorFlow ignores batch_dims for axis 0
     if not rank:
         raise invalid_for("GatherV2", "params must be at least 1 dimensional\nA scalar has nothing to gather from.")
     if axis < 0:
@@ -205,7 +206,7 @@ not_differentiable(_from_start, because="an index is an integer")
 
 @public
 def take(params, indices, axis, batch_dims=0):
-    """Return `gather` along an `axis` ≥ 0, where a negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
+    """Gather along an `axis` ≥ 0. A negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
     params = node_of(params)
     extent = params.aval.shape[axis]
     return emit(_gather.op, (params, _from_start(indices, extent=extent).node), (axis, batch_dims, extent))

@@ -1,7 +1,7 @@
 """NumPy-style indexing of tensors and variables, `slice` and `strided_slice`.
 
-An index expression becomes a *window*: for each axis where it begins, its size and the stride in it. Where it begins is
-an operand, everything else structure, so `x[i]` and `x[i : i + 32]` are one compiled program for all `i`.
+An index expression becomes a *window*: for each axis its start, size and stride. Starts are operands, the rest is structure. So
+`x[i]` and `x[i : i + 32]` are one compiled program for all `i`.
 """
 
 import functools
@@ -43,12 +43,12 @@ WRONG_INDEX = (
 
 
 def _index_type(shape):
-    """Return the dtype that holds the indices of such an array: int32, or int64 where an axis may be longer than that reaches."""
+    """Return the dtype for indices into an array of `shape`: int32, or int64 where an extent may exceed int32."""
     return np.dtype(np.int32 if all(is_unknown(e) or (xla.is_number(e) and e < 1 << 31) for e in shape) else np.int64)
 
 
 def _starts(begin, axes, shape):
-    """Return the window's beginning on every axis of `shape`, for `lax`: 0 where the window is the whole axis."""
+    """Return the start of a window on every axis of `shape`, for `lax`: 0 where the window is the whole axis."""
     index_type = _index_type(shape)
     starts = [jnp.zeros((), index_type)] * len(shape)
     for axis, start in zip(axes, begin, strict=True):
@@ -57,7 +57,7 @@ def _starts(begin, axes, shape):
 
 
 def _counts(sizes, strides):
-    """Return the number of elements of a window on each axis."""
+    """Return the number of elements that a window takes on each axis."""
     return tuple([-(-size // abs(stride)) for size, stride in zip(sizes, strides, strict=True)])
 
 
@@ -75,13 +75,13 @@ def _take(x, begin, axes, sizes, strides):
 
 
 def _spread(x, strides, fill):
-    """Return the reverse of taking every stride-th element: `fill` stands between them."""
+    """Invert a strided slice: put `fill` into the gaps between the elements."""
     x = lax.pad(x, fill, tuple([(0, 0, abs(stride) - 1) for stride in strides]))
     return lax.rev(x, _downwards(strides))
 
 
 def _window_of(x, begin, axes, sizes, strides):
-    """Take a window from an array on the host."""
+    """Take a window from an array in NumPy, the kernel on the host."""
     for axis, start in zip(axes, begin, strict=True):
         x = x.take(np.arange(sizes[axis]) + np.clip(start, 0, x.shape[axis] - sizes[axis]), axis)
     x = x[(*[slice(size) for size in sizes], ...)]
@@ -152,7 +152,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
 
 
 def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
-    """Return an array of strings with another one in a window of it, on the host."""
+    """Assign to a window of an array of strings, on the host."""
     places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes, sizes, strides).reshape(shape)
     result = value.copy()
     result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
@@ -178,7 +178,7 @@ not_differentiable(_assign, because=STATE)
 
 
 def _integer(index):
-    """Return an index as an int, or as a node where a function is being traced and the tensor has no value yet."""
+    """Convert an index to an int, or to a node where a traced tensor has no value yet."""
     if type(index) is Dim:
         return index
     if isinstance(index, numbers.Integral):
@@ -205,9 +205,9 @@ def _bound(value):
 
 
 def window(shape, index):
-    """Return the window of an index expression (a tuple) on `shape`: `(axes, sizes, strides, result's shape, begins)`.
+    """Return the window of an index expression (a tuple) on `shape`: `(axes, sizes, strides, result's shape, starts)`.
 
-    `axes` are those on which the window is not the whole axis, `begins` where it begins there: ints, or nodes.
+    `axes` are those on which the window is not the whole axis. `starts` are its positions on these axes: ints, or nodes.
     """
     rank = len(shape)
     consumed = sum([1 for item in index if item is not None and item is not Ellipsis])
@@ -283,13 +283,13 @@ def _range(item, extent, axis):
 
 
 def _clipped(bound, extent, low, high):
-    """Return a bound of a slice as a place; from the end if it is negative."""
+    """Return a slice bound as a position between `low` and `high`; a negative bound counts from the end."""
     place = bound + extent if bound < 0 else bound
     return low if place < low else high if place > high else place
 
 
 def _beyond(index, extent, axis):
-    """Return the message for an index that an axis does not have, or None."""
+    """Return the message for an index out of range, or None."""
     place = index + extent if index < 0 else index
     if 0 <= place < extent:
         return None
@@ -318,12 +318,12 @@ def _place(index, extent, axis):
 
 
 def _nodes(begins, shape):
-    """Return the beginnings of a window in an array of `shape` as nodes."""
+    """Convert the starts of a window to nodes of the index dtype."""
     return tuple([begin if isinstance(begin, Node) else node_of(begin, _index_type(shape)) for begin in begins])
 
 
 def _take_window(node, index):
-    """Return the Tensor that an index expression (a tuple) takes from a node."""
+    """Record the slice of a node by an index expression (a tuple)."""
     axes, sizes, strides, shape, begins = window(node.aval.shape, index)
     return emit(_strided_slice.op, (node, *_nodes(begins, node.aval.shape)), (axes, sizes, strides, shape))
 
@@ -342,7 +342,7 @@ def _as_tuple(index):
 
 @public
 def getitem(self, index):
-    """Return `self[index]`: ints, slices, `...`, `None`, scalar integer tensors, or one boolean mask, as NumPy has them."""
+    """Return `self[index]`: ints, slices, `...`, `None`, scalar integer tensors, or one boolean mask, as in NumPy."""
     if _is_mask(index):
         return boolean_mask(self, index)
     return _take_window(self.node if isinstance(self, Tensor) else self.read(), _as_tuple(index))
@@ -350,7 +350,7 @@ def getitem(self, index):
 
 @public
 def getitem_of_variable(self, index):
-    """Return `variable[index]`: a Tensor; `variable[index].assign(value)` assigns to these elements."""
+    """Return `variable[index]` as a Tensor, whose method `assign(value)` assigns to these elements."""
     result = getitem(self, index)
     if not _is_mask(index):
         result.assign = functools.partial(assign_window, self, index)
@@ -359,7 +359,7 @@ def getitem_of_variable(self, index):
 
 @public
 def assign_window(variable, index, value, name=None):
-    """Give the elements of `variable` that `index` names a new value, which may broadcast. Returns the variable."""
+    """Assign `value`, which may broadcast, to the elements of `variable` at `index`. Returns the variable."""
     with engine.shared:
         node = variable.held()
         axes, sizes, strides, shape, begins = window(node.aval.shape, _as_tuple(index))
@@ -385,7 +385,8 @@ attach(Variable, __getitem__=getitem_of_variable)
 @public
 @known_as("slice")
 def slice_(input_, begin, size, name=None) -> Tensor:
-    """Return the part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis).
+    """Return the part of `input_` that starts at `begin` and has the shape `size` (-1: to the end of the axis).
+    InvalidArgumentError if it does not fit.
 
     >>> tf.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, 2]).numpy().tolist()
     [[2, 3], [5, 6]]
@@ -416,7 +417,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
         else:
             if not is_unknown(extent):
                 begins[axis] = start = guarded(_PART, start, (extent, count, axis))
-            if count == -1:  # as an index expression, which knows what an extent means that depends on values
+            if count == -1:  # delegated to an index expression, which handles an extent that depends on values
                 begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
         sizes.append(count)
     axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
@@ -425,7 +426,7 @@ def slice_(input_, begin, size, name=None) -> Tensor:
 
 
 def _entries(vector):
-    """Return the nodes of the entries of a vector; of one that was stacked, what was stacked."""
+    """Return the nodes of the entries of a vector: the operands of `stack`, if it was stacked."""
     node = vector.node
     if node.inputs and node.op.plain is _pack.op and not vector.node.inputs[0].aval.ndim:
         return node.inputs
@@ -433,7 +434,7 @@ def _entries(vector):
 
 
 def _beyond_part(begin, extent, count, axis):
-    """Return the message for a part of an axis that begins at `begin` and does not fit, or None."""
+    """Return the message for a slice of an axis that does not fit, or None."""
     if not 0 <= begin <= extent:
         return f"Expected begin[{axis}] in [0, {extent}], but got {begin}"
     if count != -1 and not is_unknown(count) and not 0 <= count <= extent - begin:
@@ -459,10 +460,10 @@ def strided_slice(
     input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
     var=None, name=None,
 ):  # fmt: skip
-    """Return `input_[begin[0] : end[0] : strides[0], …]`; what indexing syntax is made of.
+    """Return `input_[begin[0] : end[0] : strides[0], …]`, the op behind the indexing syntax.
 
-    Bit i of a mask says of entry i: `begin_mask`, `end_mask`: there is no such bound; `ellipsis_mask`: it is `...`;
-    `new_axis_mask`: it is a new axis; `shrink_axis_mask`: it is the index `begin[i]`.
+    Bit i of a mask changes entry i. `begin_mask`, `end_mask`: the bound is ignored. `ellipsis_mask`: the entry is `...`.
+    `new_axis_mask`: it is a new axis. `shrink_axis_mask`: it is the index `begin[i]`.
 
     >>> tf.strided_slice([0, 1, 2, 3, 4], [0], [5], [2]).numpy()
     array([0, 2, 4], dtype=int32)

@@ -1,4 +1,4 @@
-"""Several tensors into one and back: concat, stack, split, unstack; lists that hold tensors."""
+"""Joining and splitting tensors: concat, stack, split, unstack, and lists that hold tensors."""
 
 import itertools
 
@@ -19,7 +19,7 @@ from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, chang
 
 
 def _one_axis(axis):
-    """Return `axis` (an int, a scalar tensor or a vector of one) as an int."""
+    """Convert `axis` (an int, a scalar tensor or a vector of one) to an int."""
     if type(axis) is int:
         return axis
     axes = static_list(axis, "axis")
@@ -66,7 +66,7 @@ def _(dy, values, *, axis):
 
 
 def _pieces(dy, sizes, axis):
-    """Return `dy` cut along `axis`; the pieces of a broadcast are broadcasts."""
+    """Split `dy` along `axis`. A broadcast is split into broadcasts, so that nothing large is stored."""
     source = broadcast_source(dy)
     if source is None:
         return _split_v(dy, size_splits=sizes, axis=axis)
@@ -78,7 +78,10 @@ def _pieces(dy, sizes, axis):
 
 @public
 def concat(values, axis, name="concat") -> Tensor:
-    """Return the tensors `values` one behind the other along `axis`. They agree in dtype and in all other extents.
+    """Concatenate the tensors `values` along `axis`. They must agree in dtype and in all other extents.
+
+    The result has the rank and dtype of `values`, and the sum of their extents along `axis`. InvalidArgumentError if they
+    do not agree.
 
     >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).numpy().tolist()
     [[1, 2], [3, 4]]
@@ -132,7 +135,7 @@ def _parts(value, size_splits, axis):
 
 
 def cut(value, *, size_splits, axis):
-    """Return the parts of an array of strings, on the host."""
+    """Split an array of strings, on the host."""
     return tuple(np.split(value, list(itertools.accumulate(size_splits))[:-1], axis))
 
 
@@ -168,7 +171,9 @@ def split_sizes(sizes, extent):
 
 @public
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """Return `value` cut along `axis`, a list: into so many equal parts, or parts of the sizes listed (-1: what is left).
+    """Split `value` along `axis` into a list: of n equal parts for an int n, or of parts of the sizes listed (-1: the rest).
+
+    InvalidArgumentError if the extent is no multiple of n, or not the sum of the sizes.
 
     >>> [part.numpy().tolist() for part in tf.split([1, 2, 3, 4], 2)]
     [[1, 2], [3, 4]]
@@ -240,7 +245,10 @@ def _check_stack_axis(axis, rank):
 
 @public
 def stack(values, axis=0, name="stack") -> Tensor:
-    """Return the tensors `values`, of one shape and dtype, side by side along a new axis.
+    """Stack the tensors `values`, of one shape and dtype, along a new axis.
+
+    `axis` is the position of the new axis, whose extent is the number of tensors. InvalidArgumentError if shapes or dtypes
+    differ.
 
     >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
@@ -262,7 +270,7 @@ def stack(values, axis=0, name="stack") -> Tensor:
 
 @public
 def parallel_stack(values, name="parallel_stack") -> Tensor:
-    """Return `values` side by side along a new first axis: `stack`, which needs no other form here.
+    """Stack `values` along a new first axis, as `tf.stack` does.
 
     >>> print(tf.parallel_stack([tf.constant([1, 2]), tf.constant([3, 4])]).numpy())
     [[1 2]
@@ -292,7 +300,9 @@ def _(*dy, axis):
 
 @public
 def unstack(value, num=None, axis=0, name="unstack"):
-    """Return the slices of `value` along `axis`, which they are without, as a list. `num`, if given, must be their number.
+    """Return the slices of `value` along `axis` as a list; they do not have that axis. `num`, if given, must be its extent.
+
+    InvalidArgumentError for another `num`, ValueError for an axis out of range.
 
     >>> [row.numpy().tolist() for row in tf.unstack([[1, 2], [3, 4]])]
     [[1, 2], [3, 4]]
@@ -311,7 +321,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
 
 
 def pack_list(values, dtype):
-    """Return the node of a nest of lists that holds tensors: stacked. `dtype` is NumPy's; None: the first tensor's."""
+    """Stack a nest of lists that holds tensors into one node. `dtype` is NumPy's; None means that of the first tensor."""
     given = dtype
     if dtype is None:
         dtype = _first_dtype(values)

@@ -1,8 +1,8 @@
-"""Elements by their coordinates: `gather_nd`, `scatter_nd`, `tensor_scatter_nd_*`.
+"""Access by coordinates: `gather_nd`, `scatter_nd`, `tensor_scatter_nd_*`.
 
-The last axis of `indices` holds coordinates into the first axes of a shape (behind `batch_dims` axes that indices and
-shape share): each *point* names an element, or a slice where there are fewer coordinates than axes. A point outside
-of the shape is an InvalidArgumentError, or is left out with `bad_indices_policy="IGNORE"`.
+The last axis of `indices` holds coordinates into the first axes of a shape, behind `batch_dims` axes that both share. Each
+*point* is an element, or a slice where there are fewer coordinates than axes. A point outside of the shape is an
+InvalidArgumentError, or is left out with `bad_indices_policy="IGNORE"`.
 """
 
 import operator
@@ -32,14 +32,14 @@ def bad_points(indices, shape, batch_dims, ignore=False):
 
 
 def bad_point(indices, shape, batch_dims=0):
-    """Return `(place, point)`, as text, of the first of `indices` that does not index into `shape`."""
+    """Return `(position, point)`, as text, of the first of `indices` that does not index into `shape`."""
     place = tuple(np.argwhere(bad_points(indices, shape, batch_dims))[0])
     point = [*place[:batch_dims], *indices[place]]
     return f"[{','.join(map(str, place))}]" if place else "", f"[{', '.join(map(str, point))}]"
 
 
 def _numbers(indices, rank, batch_dims):
-    """Return the axes by kind: `(axes that points name, axes that are shared, axes of a result that hold slices)`."""
+    """Sort the axes by kind: `(axes that points index, batch axes, axes of the result that hold slices)`."""
     depth = indices.shape[-1]
     named = tuple(range(batch_dims, batch_dims + depth))
     sliced = tuple(range(indices.ndim - 1, indices.ndim - 1 + rank - batch_dims - depth))
@@ -65,7 +65,7 @@ def _require_points(indices, shape, batch_dims):
 
 
 def _checked(made, nodes, attrs):
-    """Record an op once its shapes (first) and its indices are right."""
+    """Record an op after checking its shapes, and then its indices."""
     made.resolved(tuple([node.aval for node in nodes]), attrs)
     return emit(check(made, nodes, attrs), nodes, attrs)
 
@@ -98,7 +98,7 @@ def _outside_params(indices, batch_dims, shape, ignore):
 
 
 def _points_taken(params, indices, *, batch_dims, shape, ignore):
-    """Return the elements, or slices, of an array of strings on the host."""
+    """Gather elements, or slices, of an array of strings, on the host."""
     leading = np.indices(indices.shape[:batch_dims]).reshape(
         (batch_dims, *indices.shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims))
     )
@@ -133,7 +133,7 @@ def _(dy, indices, *, batch_dims, shape, ignore):
 
 
 def _require_batch(batch_dims, nodes):
-    """Raise ValueError unless both inputs have the axes that they share, and others."""
+    """Raise ValueError unless both inputs have the batch axes and at least one more."""
     for what, node in zip(("params", "indices"), nodes, strict=True):
         if batch_dims and not 0 <= batch_dims < node.aval.ndim:
             raise ValueError(
@@ -142,14 +142,14 @@ def _require_batch(batch_dims, nodes):
 
 
 def _gathered(params, indices, batch_dims=0, ignore=False):
-    """Return `gather_nd` in a gradient: nothing is checked again."""
+    """Record the `gather_nd` of a gradient, without repeating the checks."""
     attrs = (batch_dims, params.node.aval.shape, ignore)
     return emit(_gather_nd.op, (params.node, indices.node), attrs)
 
 
 @public
 def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy="") -> Tensor:
-    """Return the elements, or slices, of `params` at the points `indices`.
+    """Return the elements, or slices, of `params` at the points `indices` (integer).
 
     The shape is `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
 
@@ -194,7 +194,7 @@ def _outside_shape(indices, shape, batch_dims, ignore):
 
 
 def combined(how, operand, indices, updates, batch_dims=0):
-    """Return `operand` with `updates` combined into it at the points `indices`. Points outside are left out."""
+    """Combine `updates` into `operand` at the points `indices` by `how`. Points outside are left out."""
     if 0 in updates.shape or 0 in operand.shape:
         return operand
     named, batch, sliced = _numbers(indices, operand.ndim, batch_dims)
@@ -208,7 +208,7 @@ def combined(how, operand, indices, updates, batch_dims=0):
 
 
 def strings_put(tensor, indices, updates, *, shape, ignore, combine=lambda there, given: given):
-    """Return an array of strings with others at the points `indices`, on the host; `combine` says what two at a point become."""
+    """Scatter into an array of strings, on the host; `combine` merges a new string with the one at its point."""
     result, limits = tensor.copy(), np.array(shape[: indices.shape[-1]])
     for place in np.ndindex(indices.shape[:-1]):
         if not ignore or ((indices[place] >= 0) & (indices[place] < limits)).all():
@@ -235,7 +235,7 @@ def _(dy, indices, *, batch_dims, ignore):
 
 
 def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
-    """Return `scatter_nd` in a gradient: nothing is checked again."""
+    """Record the `scatter_nd` of a gradient, without repeating the checks."""
     return emit(_scatter_nd.op, (indices.node, updates.node), (shape, batch_dims, ignore))
 
 
@@ -280,7 +280,7 @@ def _combinable(tensor, indices, updates, shape, ignore):
 
 
 def _tensor_scatter(type, how, **declared):
-    """Return the op that combines updates into a tensor by `how`."""
+    """Declare the op that combines updates into a tensor by `how`."""
 
     @op(
         type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=is_outside_tensor, status=outside_tensor,
@@ -339,7 +339,8 @@ def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy="
 
 @public
 def tensor_scatter_nd_update(tensor, indices, updates, name=None) -> Tensor:
-    """Return `tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays.
+    """Return `tensor` with its elements at the points `indices` replaced by `updates`; of several updates for one point one is
+    kept.
 
     >>> tf.tensor_scatter_nd_update([1, 2, 3], [[1]], [9]).numpy()
     array([1, 9, 3], dtype=int32)
@@ -369,7 +370,7 @@ def tensor_scatter_nd_sub(tensor, indices, updates, bad_indices_policy="", name=
 
 @public
 def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
-    """Return `tensor` with the least of it and `updates` at the points `indices`.
+    """Return `tensor` with the minimum of its elements and `updates` at the points `indices`.
 
     >>> tf.tensor_scatter_nd_min([1, 2, 3], [[1]], [-9]).numpy()
     array([ 1, -9,  3], dtype=int32)
@@ -379,7 +380,7 @@ def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=
 
 @public
 def tensor_scatter_nd_max(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
-    """Return `tensor` with the greatest of it and `updates` at the points `indices`.
+    """Return `tensor` with the maximum of its elements and `updates` at the points `indices`.
 
     >>> tf.tensor_scatter_nd_max([1, 2, 3], [[1]], [9]).numpy()
     array([1, 9, 3], dtype=int32)

@@ -1,7 +1,7 @@
-"""`RaggedTensor`: rows of different lengths, one behind the other, and where each of them ends.
+"""`RaggedTensor`: rows of different lengths, stored as one tensor of values and the bounds of the rows.
 
-The lengths are constants, as the places of a SparseTensor are: gradients go to the values. The functions of
-ragged tensors are in `ops/ragged`.
+The bounds are constants, as the indices of a SparseTensor are; gradients go to the values. The functions of ragged tensors are
+in `ops/ragged`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape, 
 class RaggedTensor:
     """Rows of different lengths: row i is `values[row_splits[i]:row_splits[i + 1]]`. `values` is a Tensor, or ragged itself.
 
-    It is made by `tf.ragged.constant`, `from_row_splits` and the like, and `tf.strings.split`. Functions that TensorFlow has for
-    ragged tensors take it: element-wise ones, reductions, and what joins, takes and repeats rows. `to_tensor()` is for others.
+    It is made by `tf.ragged.constant`, `from_row_splits` and the like, and `tf.strings.split`. The functions that take it are
+    TensorFlow's: element-wise ones, reductions, joining, gathering and repeating of rows. For others use `to_tensor()`.
 
     >>> rows = tf.ragged.constant([[1, 2, 3], [4]])
     >>> rows + 1, tf.reduce_sum(rows, axis=1).numpy().tolist()
@@ -45,7 +45,7 @@ class RaggedTensor:
     _uniform: int | None
     _values: Any
 
-    if TYPE_CHECKING:  # what `ops/ragged` attaches
+    if TYPE_CHECKING:  # attached by `ops/ragged`
 
         def __getitem__(self, key: Any) -> Any: ...
         @classmethod
@@ -66,7 +66,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
-        """Return the rows that begin where the one before ends: row i is `values[row_splits[i]:row_splits[i + 1]]`."""
+        """Create rows from their bounds: row i is `values[row_splits[i]:row_splits[i + 1]]`."""
         if isinstance(row_splits, Tensor) and engine.symbolic(row_splits.node):
             return _made(values, row_splits, "from_row_splits")
         return _made(values, checked(row_splits, "from_row_splits"), "from_row_splits")
@@ -74,14 +74,14 @@ class RaggedTensor:
     @classmethod
     @public
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
-        """Return the rows of these lengths."""
+        """Create rows from their lengths."""
         lengths = integers(row_lengths)
         return _made(values, checked(splits_of(lengths, lengths.dtype), "from_row_lengths"), "from_row_lengths")
 
     @classmethod
     @public
     def from_row_starts(cls, values, row_starts, name=None, validate=True):
-        """Return the rows that begin at `row_starts`; the last one ends with the values."""
+        """Create rows that begin at `row_starts`; the last one ends with the values."""
         starts, values = integers(row_starts), _values_of(values)
         splits = np.append(starts, starts.dtype.type(extents_of(values)[0]))
         return _made(values, checked(splits, "from_row_starts"), "from_row_starts")
@@ -89,7 +89,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_row_limits(cls, values, row_limits, name=None, validate=True):
-        """Return the rows that end before `row_limits`; the first one begins with the values."""
+        """Create rows that end before `row_limits`; the first one begins with the values."""
         limits = integers(row_limits)
         splits = np.concatenate([np.zeros(1, limits.dtype), limits])
         return _made(values, checked(splits, "from_row_limits"), "from_row_limits")
@@ -97,16 +97,14 @@ class RaggedTensor:
     @classmethod
     @public
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
-        """Return the rows to which `value_rowids`, which must not decrease, assigns the values; `nrows` of them, or up to the
-        last.
-        """
+        """Create rows from the row number of each value, which must not decrease; `nrows` is the last one + 1 by default."""
         nrows = None if nrows is None else static(nrows, "nrows")
         return _made(values, from_rowids(value_rowids, nrows), "from_value_rowids")
 
     @classmethod
     @public
     def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
-        """Return rows that all have one length; `nrows` of them, which must be given where the length is 0."""
+        """Create rows of one length. `nrows`, their number, must be given where the length is 0."""
         values, length = _values_of(values), static(uniform_row_length, "uniform_row_length")
         if length < 0:
             raise invalid(
@@ -119,7 +117,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
-        """Create rows of rows: the splits of the outermost axis come first."""
+        """Create nested rows from the splits of each ragged axis, the outermost first."""
         for splits in reversed(nested_row_splits):
             flat_values = cls.from_row_splits(flat_values, splits)
         return flat_values
@@ -127,7 +125,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
-        """Create rows of rows: the lengths along the outermost axis come first."""
+        """Create nested rows from the lengths along each ragged axis, the outermost first."""
         for lengths in reversed(nested_row_lengths):
             flat_values = cls.from_row_lengths(flat_values, lengths)
         return flat_values
@@ -135,17 +133,17 @@ class RaggedTensor:
     @classmethod
     @public
     def from_nested_value_rowids(cls, flat_values, nested_value_rowids, nested_nrows=None, name=None, validate=True):
-        """Create rows of rows: the rows that `nested_value_rowids` assigns along the outermost axis come first."""
+        """Create nested rows from the row numbers along each ragged axis, the outermost first."""
         counts = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
         for ids, nrows in reversed(list(zip(nested_value_rowids, counts, strict=True))):
             flat_values = cls.from_value_rowids(flat_values, ids, nrows)
         return flat_values
 
-    # -- what it is
+    # -- properties
 
     @property
     def values(self):
-        """The rows, one behind the other."""
+        """The values of all rows, concatenated."""
         return self._values
 
     @property
@@ -155,7 +153,7 @@ class RaggedTensor:
 
     @property
     def _splits(self):
-        """The bounds of the rows as an array; NeedsValues in a function that is given them."""
+        """The bounds of the rows as an array; NeedsValues in a function, where they are a parameter."""
         return self._stated if isinstance(self._stated, np.ndarray) else to_numpy(self._stated.node)
 
     @property
@@ -199,7 +197,7 @@ class RaggedTensor:
 
     @property
     def uniform_row_length(self):
-        """The length of all rows where one is stated, an integer Tensor; else None."""
+        """The common length of all rows, an integer Tensor, if it is stated; else None."""
         return None if self._uniform is None else self._counted(self._uniform, None)
 
     @property
@@ -221,7 +219,7 @@ class RaggedTensor:
 
     @public
     def row_lengths(self, axis=1, name=None):
-        """Return the lengths along `axis`: a Tensor for the first ragged axis, ragged for the next."""
+        """Return the lengths along `axis`: a Tensor for the first ragged axis, ragged for the others."""
         if axis == 1:
             return host_constant(np.diff(self._splits))
         if axis < 1 or not isinstance(self._values, RaggedTensor):
@@ -255,9 +253,7 @@ class RaggedTensor:
 
     @public
     def bounding_shape(self, axis=None, name=None, out_type=None):
-        """Return the shape of `to_tensor()`: along ragged axes the length of the longest row. Of one or several axes, if asked
-        for.
-        """
+        """Return the shape of `to_tensor()`, with the longest row along ragged axes; only its entries at `axis`, if given."""
         widths = [np.diff(splits).max(initial=0) for splits in self._nested]
         extents = np.array([len(self._splits) - 1, *widths, *self.flat_values.shape[1:]])
         return self._counted(extents if axis is None else extents[to_numpy(tensor(axis).node)], out_type)
@@ -266,7 +262,7 @@ class RaggedTensor:
         dtype = (self._row_dtype if out_type is None else dtypes.as_dtype(out_type)).numpy
         return host_constant(np.asarray(number, dtype))
 
-    # -- the same rows, otherwise
+    # -- the same rows in another form
 
     @public
     def with_values(self, new_values):
@@ -314,7 +310,7 @@ class RaggedTensor:
 
     @public
     def to_tensor(self, default_value=None, name=None, shape=None):
-        """Return a Tensor in which shorter rows are filled up with `default_value`, or zeros. `shape` states extents."""
+        """Return a Tensor whose shorter rows are padded with `default_value` (zeros). `shape` gives extents; None: as needed."""
         values = self.flat_values
         inner, count = tuple(extents_of(values)[1:]), extents_of(values)[0]
         wanted = [None] * self.shape.rank if shape is None else TensorShape(shape).as_list()
@@ -331,7 +327,7 @@ class RaggedTensor:
 
     @public
     def numpy(self):
-        """Return the rows as NumPy arrays: an array of them, or one array where all have one length."""
+        """Return the rows as NumPy arrays: an object array of them, or one array where all have one length."""
         values = self._values.numpy()
         rows = [values[start:end] for start, end in self._bounds()]
         if not rows:
@@ -374,14 +370,14 @@ class RaggedTensor:
 
 
 def _text(value):
-    """Return an array with commas, inside of others, too."""
+    """Format an array with commas, nested arrays included."""
     if not isinstance(value, np.ndarray):
         return str(value)
     return np.array2string(value, separator=", ") if value.size else repr(value.tolist())
 
 
 def merged_axes(values, first, last):
-    """Return a tensor whose axes from `first` to `last` are one."""
+    """Merge the axes from `first` to `last` of a tensor into one."""
     shape = list(extents_of(values))
     return reshape(values, [*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]])
 
@@ -391,7 +387,7 @@ def _values_of(values):
 
 
 def _made(values, splits, caller, uniform=None):
-    """Return a RaggedTensor; InvalidArgumentError unless its rows take all values, as far as they are known."""
+    """Create a RaggedTensor; InvalidArgumentError unless its rows cover all values, as far as they are known."""
     values = _values_of(values)
     if not isinstance(values, RaggedTensor) and not values.ndim:
         raise ValueError(f"The values of a RaggedTensor have at least one axis; {caller} got a scalar.")
@@ -407,14 +403,14 @@ def _made(values, splits, caller, uniform=None):
 
 
 def with_splits(flat_values, nested):
-    """Return nested rows of `flat_values` by arrays of bounds that are known to fit, the outermost first."""
+    """Create nested rows of `flat_values` from arrays of valid bounds, the outermost first."""
     for splits in reversed(nested):
         flat_values = _made(flat_values, splits, "with_splits")
     return flat_values
 
 
 def taken(values, chosen):
-    """Return the rows of `values`, ragged or not, at the places `chosen`, an array."""
+    """Gather rows of `values`, ragged or not, at the indices `chosen`, an array."""
     if not isinstance(values, RaggedTensor):
         return gather(values, chosen)
     splits = values._splits
@@ -438,7 +434,7 @@ def _uniform_lengths(ragged):
 def _assembled(how, parts):
     values, *nested = parts
     dtype, *uniform = how
-    if isinstance(values, TensorSpec):  # as where the arguments of a function are shown
+    if isinstance(values, TensorSpec):  # the signature of a function is displayed
         rows = extents_of(nested[0])[0]
         extents = [None if rows is None else rows - 1, *uniform, *extents_of(values)[1:]]
         return RaggedTensorSpec(extents, values.dtype, len(nested), dtype)
@@ -454,7 +450,8 @@ optree.register_pytree_node(RaggedTensor, _components, _assembled, namespace=nes
 
 
 class RaggedTensorSpec(TypeSpec):
-    """The spec of a RaggedTensor: its shape, dtype, number of ragged axes (all but the first), and the type of its bounds.
+    """The spec of a RaggedTensor: its shape, dtype, number of ragged axes (all but the first by default), and the type of its
+    bounds.
 
     >>> tf.RaggedTensorSpec([None, None], tf.int32).is_compatible_with(tf.ragged.constant([[1, 2], [3]]))
     True
@@ -493,7 +490,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def shape(self):
-        """The shape of the whole, with None for ragged axes."""
+        """The shape, with None for ragged axes."""
         return self._shape
 
     @property
@@ -513,7 +510,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def flat_values_spec(self):
-        """None: the innermost values are a Tensor."""
+        """None, because the innermost values are a Tensor."""
         return None
 
     def _serialize(self):
@@ -531,7 +528,7 @@ def _parts_of_spec(spec):
 
 
 def _from_parts(spec, parts):
-    """Return the spec again, or a RaggedTensor where the parts are tensors."""
+    """Create the RaggedTensor from its parts, or return the spec where the parts are specs."""
     if all(isinstance(part, TensorSpec) for part in parts):
         return spec
     if not spec._ragged_rank:

@@ -1,4 +1,4 @@
-"""Rows of different lengths in numbers: where they begin and end, and which element stands where. All on NumPy."""
+"""Bounds, lengths and row numbers of ragged rows, and the conversions between them, in NumPy."""
 
 from itertools import accumulate
 
@@ -33,12 +33,12 @@ def checked(row_splits, caller):
 
 
 def splits_of(lengths, dtype=np.int64):
-    """Return where rows of these lengths begin, and where the last one ends."""
+    """Return the splits of rows with the given lengths."""
     return np.concatenate([np.zeros(1, dtype), np.asarray(lengths).cumsum(dtype=dtype)])
 
 
 def from_rowids(value_rowids, nrows):
-    """Return the splits of rows to which `value_rowids` assigns values; InvalidArgumentError unless they are sorted, and rows."""
+    """Return the splits for row numbers; InvalidArgumentError unless these are sorted and below `nrows`."""
     ids = integers(value_rowids)
     count = int(ids[-1]) + 1 if nrows is None and ids.size else int(nrows or 0)
     if ids.size and (ids[0] < 0 or np.any(np.diff(ids) < 0) or ids[-1] >= count):
@@ -50,24 +50,24 @@ def from_rowids(value_rowids, nrows):
 
 
 def rowids(splits):
-    """Return the row of each value."""
+    """Return the row number of each value."""
     return np.repeat(np.arange(len(splits) - 1, dtype=splits.dtype), np.diff(splits))
 
 
 def inside(starts, lengths):
-    """Return the places of all values of rows that begin at `starts`, one row after the other."""
+    """Return the indices of all values of rows with the given starts, row by row."""
     lengths = np.asarray(lengths)
     before = lengths.cumsum() - lengths
     return np.arange(int(lengths.sum())) + np.repeat(np.asarray(starts) - before, lengths)
 
 
 def columns(splits):
-    """Return the place of each value in its row."""
+    """Return the column of each value in its row."""
     return np.arange(splits[-1], dtype=splits.dtype) - np.repeat(splits[:-1], np.diff(splits))
 
 
 def places(nested, inner, wanted=None):
-    """Return the place among the innermost values of each element of the dense tensor of extents `wanted`; −1 where none is.
+    """Return the index into the innermost values for each element of the dense tensor of shape `wanted`; −1 for padding.
 
     `nested` are the splits of all ragged axes, `inner` the number of values.
     """
@@ -85,7 +85,7 @@ def places(nested, inner, wanted=None):
 
 
 def nested_lists(values, ragged_rank, dtype):
-    """Return `(the innermost values, the splits of each ragged axis)` of nested lists."""
+    """Flatten nested lists to `(innermost values, splits of each ragged axis)`."""
     nested = []
     for _ in range(ragged_rank):
         nested.append(np.array([0, *accumulate(map(len, values))], dtype))
@@ -94,7 +94,7 @@ def nested_lists(values, ragged_rank, dtype):
 
 
 def depths(values):
-    """Return `(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError where scalars have several."""
+    """Return `(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError if the scalars' depths differ."""
     if not isinstance(values, (list, tuple)):
         return 0, 0
     found = [depths(value) for value in values]

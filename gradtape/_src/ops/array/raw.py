@@ -1,4 +1,4 @@
-"""Ops on shapes and values that libraries call by their types, where no function for everyday use gives what the op does."""
+"""Raw ops on shapes and values that libraries call by type, and that no other function offers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BroadcastGradientArgsResult(NamedTuple):
 def BroadcastGradientArgs(*, s0, s1, name=None):
     """Return the axes over which the gradients of two operands of shapes `s0` and `s1` are summed, `(r0, r1)`.
 
-    InvalidArgumentError if the shapes do not go together.
+    Both are integer vectors, as are the results. InvalidArgumentError if the shapes do not broadcast.
 
     >>> tf.raw_ops.BroadcastGradientArgs(s0=[2, 3], s1=[3]).r1.numpy()
     array([0], dtype=int32)
@@ -47,7 +47,7 @@ def BroadcastGradientArgs(*, s0, s1, name=None):
 
 @public
 def UniqueWithCountsV2(*, x, axis, out_idx=dtypes.int32, name=None):
-    """Return the distinct slices of `x` along an axis, the place of each in them, and how often each occurs.
+    """Return the distinct slices of `x` along an axis, the index into these of each slice, and how often each occurs.
 
     `axis` is a vector with one axis, or empty for a vector `x`. The results are `(y, idx, count)`.
 
@@ -61,7 +61,7 @@ def UniqueWithCountsV2(*, x, axis, out_idx=dtypes.int32, name=None):
 
 
 class UniqueV2Result(NamedTuple):
-    """The distinct slices, and the place of each slice in them."""
+    """The distinct slices, and the index into these of each slice."""
 
     y: Tensor
     idx: Tensor
@@ -69,7 +69,7 @@ class UniqueV2Result(NamedTuple):
 
 @public
 def UniqueV2(*, x, axis, out_idx=dtypes.int32, name=None):
-    """Return the distinct slices of `x` along an axis, and the place of each in them: `(y, idx)`.
+    """Return the distinct slices of `x` along an axis, and the index into these of each slice: `(y, idx)`.
 
     `axis` is as in `tf.raw_ops.UniqueWithCountsV2`.
 

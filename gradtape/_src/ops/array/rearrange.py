@@ -1,4 +1,4 @@
-"""Elements repeated, padded, reversed, rolled."""
+"""Tiling, repeating, padding, reversing and rolling."""
 
 import numpy as np
 
@@ -49,7 +49,10 @@ def _(dy, input, *, multiples):
 
 @public
 def tile(input, multiples, name=None) -> Tensor:
-    """Return `input` as often as `multiples` says along each axis.
+    """Return `input` repeated `multiples[i]` times along each axis i.
+
+    `multiples` has an integer for each axis; extent i becomes `input.shape[i] * multiples[i]`. InvalidArgumentError for
+    another length.
 
     >>> tf.tile([1, 2], [2]).numpy()
     array([1, 2, 1, 2], dtype=int32)
@@ -59,7 +62,7 @@ def tile(input, multiples, name=None) -> Tensor:
 
 @public
 def repeat(input, repeats, axis=None, name=None) -> Tensor:
-    """Repeat each entry of `input` along `axis` `repeats` times: one number, or one for each entry.
+    """Repeat each entry of `input` along `axis`. `repeats` is an integer, or a vector with one for each entry.
 
     Without `axis` the elements of the flattened input are repeated.
 
@@ -89,7 +92,7 @@ def repeat(input, repeats, axis=None, name=None) -> Tensor:
         )
     memory.check_array(sum(counts), np.int64)
     chosen = host_constant(np.repeat(np.arange(shape[axis]), counts))
-    same = _reshape(x, shape=shape)  # whose gradient is dense, where that of a gather is IndexedSlices
+    same = _reshape(x, shape=shape)  # reshaped first, so that the gradient is dense and not IndexedSlices
     return emit(_gather.op, (same.node, chosen.node), (axis, 0, shape[axis]))
 
 
@@ -110,7 +113,6 @@ def _padded(x, paddings):
 
 
 def _inside_of(input, constant_values, *, paddings):
-    """Return an array of strings between others, on the host."""
     shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
     result = np.full(shape, constant_values, object)
     result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
@@ -123,7 +125,6 @@ def _pad(input, *, paddings):
 
 
 def _inside(dy, input, paddings):
-    """Return the part of the cotangent that belongs to what was padded."""
     return slice_(dy, [before for before, _ in paddings], input.node.aval.shape)
 
 
@@ -175,7 +176,7 @@ def _folded(dy, paddings, mode):
 
 @op("MirrorPadGrad", infer=_folded)
 def _mirror_pad_gradient(dy, *, paddings, mode):
-    """Add the mirrored part to its origin, axis by axis."""
+    """Add the cotangent of the mirrored entries to their origins, axis by axis."""
     edge = int(mode == "REFLECT")
     for axis, (before, after) in enumerate(paddings):
         n = dy.shape[axis] - before - after
@@ -210,10 +211,10 @@ def pairs_of(paddings, what):
 
 @public
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None) -> Tensor:
-    """Return `tensor` with `paddings[i][0]` entries before and `paddings[i][1]` behind it along each axis i.
+    """Pad `tensor` with `paddings[i][0]` entries before and `paddings[i][1]` entries behind it along each axis i.
 
-    They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
-    mirrored so that these are repeated.
+    With mode "CONSTANT" they are `constant_values`. "REFLECT" mirrors the tensor at its first and last entry, "SYMMETRIC"
+    repeats these, too.
 
     >>> tf.pad([1, 2], [[1, 2]]).numpy()
     array([0, 1, 2, 0, 0], dtype=int32)
@@ -260,7 +261,9 @@ def _(dy, *, axis):
 
 @public
 def reverse(tensor, axis, name=None) -> Tensor:
-    """Return `tensor` with the order of its entries along each of the axes `axis` (a list) reversed.
+    """Reverse the order of the entries along each of the axes in the list `axis`.
+
+    Shape and dtype are kept. InvalidArgumentError for an axis out of range.
 
     >>> tf.reverse([1, 2, 3], axis=[0]).numpy()
     array([3, 2, 1], dtype=int32)
@@ -292,7 +295,7 @@ def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
 
 
 def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
-    result = np.moveaxis(input.copy(), (batch_axis, seq_axis), (0, 1))  # a view of the copy
+    result = np.moveaxis(input.copy(), (batch_axis, seq_axis), (0, 1))  # this is a view of the copy
     for row, length in zip(result, seq_lengths, strict=True):
         row[:length] = row[:length][::-1].copy()
     return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
@@ -315,7 +318,7 @@ def _(dy, seq_lengths, **attributes):
 
 @public
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None) -> Tensor:
-    """Return `input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0).
+    """Reverse the first `seq_lengths[b]` entries along `seq_axis`, for each b along `batch_axis` (0).
 
     >>> tf.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy().tolist()
     [[2, 1, 3], [6, 5, 4]]
@@ -366,7 +369,9 @@ def _(dy, shift, *, axis):
 
 @public
 def roll(input, shift, axis, name=None) -> Tensor:
-    """Return `input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front.
+    """Shift `input` cyclically by `shift` along `axis` (numbers, or lists): entries that leave at the end return at the front.
+
+    Shape and dtype are kept. InvalidArgumentError for an axis out of range.
 
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)

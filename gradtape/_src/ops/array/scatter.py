@@ -1,4 +1,4 @@
-"""Updates of some rows or elements of a variable: `Variable.scatter_*`, and reading by index."""
+"""Updates of single rows or elements of a variable, `Variable.scatter_*`, and reading by index."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _outside_rows(indices, extent):
 
 
 def _rows(type, how, **known):
-    """Return the op that combines rows into a variable's value by `how`."""
+    """Declare the op that combines rows into a variable's value by `how`."""
 
     @op(
         type, infer=_rows_aval, mixed=True, wrong=_are_outside, status=_outside_rows, checked="indices",
@@ -55,7 +55,7 @@ def _rows(type, how, **known):
 
 
 def _points(type, how):
-    """Return the op that combines elements, or slices, into a variable's value by `how`."""
+    """Declare the op that combines elements, or slices, into a variable's value by `how`."""
 
     strings = strings_put if how == "scatter" else None
 
@@ -115,13 +115,13 @@ def _update_points(variable, function, indices, updates):
 
 @public
 def scatter_update(self, sparse_delta, use_locking=False, name=None):
-    """Put rows (`IndexedSlices`) in place of the variable's own. Returns the variable."""
+    """Replace rows of the variable by `sparse_delta` (`IndexedSlices`). Returns the variable."""
     return _update_rows(self, _scatter_update, sparse_delta)
 
 
 @public
 def scatter_add(self, sparse_delta, use_locking=False, name=None):
-    """Add rows (`IndexedSlices`) to the variable's; rows that are named twice are added twice. Returns the variable."""
+    """Add rows (`IndexedSlices`) to the variable's; repeated rows are added repeatedly. Returns the variable."""
     return _update_rows(self, _scatter_add, sparse_delta)
 
 
@@ -145,13 +145,13 @@ def scatter_div(self, sparse_delta, use_locking=False, name=None):
 
 @public
 def scatter_max(self, sparse_delta, use_locking=False, name=None):
-    """Make rows of the variable the greater of themselves and rows (`IndexedSlices`). Returns the variable."""
+    """Set rows of the variable to the maximum of themselves and rows (`IndexedSlices`). Returns the variable."""
     return _update_rows(self, _scatter_max, sparse_delta)
 
 
 @public
 def scatter_min(self, sparse_delta, use_locking=False, name=None):
-    """Make rows of the variable the lesser of themselves and rows (`IndexedSlices`). Returns the variable."""
+    """Set rows of the variable to the minimum of themselves and rows (`IndexedSlices`). Returns the variable."""
     return _update_rows(self, _scatter_min, sparse_delta)
 
 
@@ -166,7 +166,7 @@ def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
 
 @public
 def scatter_nd_update(self, indices, updates, name=None):
-    """Put `updates` in place of the variable's elements, or slices, at the points `indices`. Returns the variable."""
+    """Replace elements, or slices, of the variable at the points `indices` by `updates`. Returns the variable."""
     return _update_points(self, _scatter_nd_update, indices, updates)
 
 
@@ -184,19 +184,19 @@ def scatter_nd_sub(self, indices, updates, name=None):
 
 @public
 def scatter_nd_max(self, indices, updates, name=None):
-    """Take the greater of the variable's elements and `updates` at the points `indices`. Returns the variable."""
+    """Set elements at the points `indices` to the maximum of themselves and `updates`. Returns the variable."""
     return _update_points(self, _scatter_nd_max, indices, updates)
 
 
 @public
 def scatter_nd_min(self, indices, updates, name=None):
-    """Take the lesser of the variable's elements and `updates` at the points `indices`. Returns the variable."""
+    """Set elements at the points `indices` to the minimum of themselves and `updates`. Returns the variable."""
     return _update_points(self, _scatter_nd_min, indices, updates)
 
 
 @public
 def sparse_read(self, indices, name=None):
-    """Return the rows of the variable that `indices` name: `tf.gather` along the first axis."""
+    """Return the rows of the variable at `indices`: `tf.gather` along the first axis."""
     return gather(self, indices)
 
 

@@ -1,7 +1,7 @@
-"""Choosing by values: `where`, masks, unique values, partitions.
+"""Selection by values: `where`, masks, unique values, partitions.
 
-Results of a mask, and partitions, have shapes that depend on values. So masks and indices are read at once, while the data that
-they choose from stays in the pending program.
+The shapes of masked results and of partitions depend on values. So masks and indices are evaluated at once, while the data that
+they select from stays in the pending program.
 """
 
 from math import prod
@@ -51,9 +51,7 @@ def _select(condition, t, e):
 
 
 @gradient(_select)
-def _(
-    dy, condition, needs_t, needs_e
-):  # values of t and e are not used, so what is not finite on the side not taken does no harm
+def _(dy, condition, needs_t, needs_e):  # t and e are not read, so NaN or infinity on the side not taken does no harm
     dt = where(condition, dy, 0) if needs_t else None
     return None, dt, where(condition, 0, dy) if needs_e else None
 
@@ -72,9 +70,9 @@ def _as_bool(condition):
 
 @public
 def where(condition, x=None, y=None, name=None) -> Tensor:
-    """Return `x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
+    """Return `x` where `condition` is true and `y` elsewhere, all broadcast against each other.
 
-    `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
+    `where(condition)` alone returns the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
     to the side that was taken, zeros to the other.
 
     >>> tf.where([True, False], [1.0, 2.0], 0.0).numpy()
@@ -101,7 +99,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
-    """Return the entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
+    """Return the entries of `tensor` at which `mask` (bool) is true. `mask` covers the axes of `tensor` from `axis` (0) on.
 
     The shape is `tensor.shape[:axis] + [count] + tensor.shape[axis + mask.ndim:]`.
 
@@ -131,14 +129,14 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
 
 
 class Unique(NamedTuple):
-    """The values `y`, each once, and for each element of the input its place `idx` in `y`."""
+    """The distinct values `y`, and for each element of the input its index `idx` into `y`."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
-    """The values `y`, each once, the places `idx` of the input's elements in `y`, and how often each occurs."""
+    """The distinct values `y`, the indices `idx` of the input's elements into `y`, and how often each value occurs."""
 
     y: Tensor
     idx: Tensor
@@ -146,14 +144,14 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """The elements of a list that are left, and their places in it."""
+    """The elements of a list that are left, and their indices."""
 
     out: Tensor
     idx: Tensor
 
 
 def _by_appearance(x):
-    """Return the distinct values of a vector as they first appear, the places of all in them, and counts. NaNs differ."""
+    """Return the distinct values of a vector in order of appearance, the index of each element in these, and counts."""
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)
@@ -185,7 +183,7 @@ def _distinct_slices(x, *, axis, out_idx):
 
 @op("UniqueWithCountsV2", infer=_distinct_slices, unhosted=AT_ONCE)
 def _unique_along(x, *, axis, out_idx):
-    """Return the distinct slices along an axis as they first appear, the place of each in them, and counts."""
+    """Return the distinct slices along an axis in order of appearance, the index of each slice in them, and counts."""
     slices = np.moveaxis(x, axis, 0)
     flat = np.ascontiguousarray(slices.reshape(len(slices), -1))
     _, ids = np.unique(flat, axis=0, return_inverse=True)
@@ -214,7 +212,7 @@ def _vector(x, what):
 
 
 def _index_type(out_idx):
-    """Return the dtype of places, NumPy's: int32 (None, too) or int64."""
+    """Convert `out_idx` to NumPy's dtype: int32 (None, too) or int64."""
     out_idx = dtypes.int32 if out_idx is None else out_idx
     require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
     return dtypes.as_dtype(out_idx).numpy
@@ -222,7 +220,8 @@ def _index_type(out_idx):
 
 @public
 def unique(x, out_idx=dtypes.int32, name=None):
-    """Return the values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`.
+    """Return the distinct values of the vector `x` in order of appearance: `(y, idx)` with `x == y[idx]`. `out_idx`, the dtype
+    of idx, is int32 or int64.
 
     >>> values, index = tf.unique([1, 1, 2, 4, 4])
     >>> values.numpy(), index.numpy()
@@ -233,7 +232,7 @@ def unique(x, out_idx=dtypes.int32, name=None):
 
 @public
 def unique_with_counts(x, out_idx=dtypes.int32, name=None):
-    """Return the values like `unique`, with the number of times that each occurs: `(y, idx, count)`.
+    """Return the distinct values like `unique`, with the number of occurrences of each: `(y, idx, count)`.
 
     >>> values, index, count = tf.unique_with_counts([1, 1, 2, 4, 4])
     >>> count.numpy()
@@ -244,7 +243,7 @@ def unique_with_counts(x, out_idx=dtypes.int32, name=None):
 
 @public
 def unique_slices_with_counts(x, axis, out_idx=dtypes.int32):
-    """Return the distinct slices of `x` along `axis`, the place of each slice in them, and how often each occurs."""
+    """Return the distinct slices of `x` along `axis`, the index of each slice among them, and their numbers of occurrences."""
     x = tensor(x)
     require(x.node.aval, (*REAL, "bool"))
     return UniqueWithCounts(*ran(_unique_along, x, attrs=(int(axis), _index_type(out_idx))))
@@ -252,7 +251,7 @@ def unique_slices_with_counts(x, axis, out_idx=dtypes.int32):
 
 @public
 def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
-    """Return the elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
+    """Return the elements of the vector `x` that are not in the vector `y`, and their indices: `(out, idx)`."""
     x = _vector(x, "ListDiff")
     y = _vector(tensor(y, x.dtype), "ListDiff")
     return ListDiff(*ran(_list_diff, x, y, attrs=(_index_type(index_dtype),)))
@@ -263,7 +262,7 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
 
 
 def _as_indices(x):
-    """Return `x` as a Tensor; what has no dtype of its own, such as an empty list, is int32."""
+    """Convert `x` to a Tensor; values without a dtype, such as an empty list, become int32."""
     return tensor(x, hint=dtypes.int32)
 
 
@@ -293,7 +292,8 @@ def _(*dy, data, order):
 
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
-    """Return `data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`.
+    """Split `data` into a list of `num_partitions` tensors: row i goes to part `partitions[i]`. The shape of `partitions`
+    (integers) is a prefix of data's shape, and i an index into it.
 
     >>> [part.numpy().tolist() for part in tf.dynamic_partition([1.0, 2.0, 3.0], [0, 1, 0], 2)]
     [[1.0, 3.0], [2.0]]
@@ -334,7 +334,7 @@ def _stitched_rows(source, *data):
 
 @op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows, flops=0)
 def _dynamic_stitch(source, *data):
-    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
+    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # the row for indices without a source
     return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")
 
 
@@ -347,9 +347,9 @@ def _(dy, source, data):
 
 @public
 def dynamic_stitch(indices, data, name=None) -> Tensor:
-    """Return the tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
+    """Return the tensor whose row `indices[i][j]` is `data[i][j]`, the inverse of `dynamic_partition`.
 
-    Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.
+    Of several rows with one index the last one is used, and only it gets a gradient. Rows without an index are 0.
 
     >>> tf.dynamic_stitch([[0, 2], [1]], [[1.0, 3.0], [2.0]]).numpy()
     array([1., 2., 3.], dtype=float32)

@@ -1,4 +1,4 @@
-"""Identities, and changes of shape that move no element: reshape, transpose, broadcast."""
+"""Identities, and changes of shape that keep the order of the elements or permute axes: reshape, transpose, broadcast."""
 
 import math
 from typing import Any
@@ -23,7 +23,7 @@ from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, re
 
 
 def extents(shape, what="shape"):
-    """Return a shape argument (ints, a TensorShape, an array, a tensor) as a tuple of ints that are not negative."""
+    """Convert a shape argument (ints, a TensorShape, an array, a tensor) to a tuple of ints that are not negative."""
     shape = static_list(shape, what)
     for extent in shape:
         if extent < 0:
@@ -32,7 +32,7 @@ def extents(shape, what="shape"):
 
 
 def host_constant(array):
-    """Return a Tensor that holds a NumPy array of the library's own."""
+    """Create a Tensor from a NumPy array that the library owns, without a copy."""
     node = engine.constant(array)
     journal.made(node)
     return EagerTensor(node)
@@ -42,14 +42,14 @@ LARGEST = np.iinfo(np.int32).max
 
 
 def host_shape(extents):
-    """Return a Tensor of int32 of a shape; while a graph is built what is not known may be beyond that."""
+    """Create an int32 Tensor from a shape. While a graph is built an unknown extent may exceed int32."""
     return host_constant(np.array([min(extent, LARGEST) for extent in extents], np.int32))
 
 
 def broadcast_source(dy, axes=()):
-    """Return the source of the broadcast `dy`, with extent 1 where it is constant; None if it is no broadcast along `axes`.
+    """Return the source of the broadcast `dy`, with extent 1 along its constant axes; None if it is no broadcast along `axes`.
 
-    A rule that keeps a broadcast as one sends a small tensor on, not a large one that is the same everywhere.
+    A rule that preserves a broadcast passes a small tensor on, instead of a large constant one.
     """
     node = dy.node
     if node.op is not _broadcast_to.op or node.inputs is None:
@@ -62,7 +62,7 @@ def broadcast_source(dy, axes=()):
 
 
 def under_broadcast(function, dy):
-    """Return `function(dy)` for an element-wise function: of a cotangent that is a broadcast, a broadcast."""
+    """Apply an element-wise function to a cotangent; if that is a broadcast, apply it to the source and broadcast the result."""
     node = dy.node
     if node.op is not _broadcast_to.op or node.inputs is None:
         return function(dy)
@@ -73,7 +73,7 @@ def under_broadcast(function, dy):
 # Identities
 
 
-# What is known of an op that gives the elements of its input another shape, in their order.
+# The traits of an op that changes the shape, and keeps elements and their order.
 VIEW: dict[str, Any] = {"cheap": True, "traits": "renames linear keeps_norm hands_on", "folds": True}
 
 
@@ -89,7 +89,7 @@ def _(dy):
 
 @public
 def identity(input, name=None):
-    """Return a new Tensor of the value of `input`, through which gradients pass. A variable is read.
+    """Return a new Tensor with the value of `input`; gradients pass through it. A variable is read.
 
     >>> tf.identity([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
@@ -114,7 +114,8 @@ def _(*dy):
 
 @public
 def identity_n(input, name=None):
-    """Return a list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all.
+    """Return a list of new Tensors with the values of the list `input`. It is one op, so one custom gradient can cover all of
+    them.
 
     >>> [x.numpy().tolist() for x in tf.identity_n([[1.0], [2.0, 3.0]])]
     [[1.0], [2.0, 3.0]]
@@ -146,7 +147,7 @@ def stop_gradient(input, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Broadcast. Its gradient, the sum over the broadcast axes, stands in `gradients.py`.
+# Broadcast. The file `gradients.py` has its gradient, the sum over the broadcast axes.
 
 
 def _broadcast_aval(input, shape):
@@ -173,6 +174,8 @@ def _broadcast_to(input, *, shape):
 def broadcast_to(input, shape, name=None) -> Tensor:
     """Return `input` repeated along axes of extent 1, and along new axes in front, to `shape`.
 
+    Any dtype, which is kept. InvalidArgumentError if the shapes are incompatible.
+
     >>> tf.broadcast_to([1.0, 2.0], [2, 2]).numpy().tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
@@ -181,7 +184,7 @@ def broadcast_to(input, shape, name=None) -> Tensor:
 
 @public
 def broadcast_static_shape(shape_x, shape_y):
-    """Return the TensorShape that two shapes broadcast to, as far as it is known; ValueError if they do not.
+    """Return the TensorShape that two shapes broadcast to, as far as it is known; ValueError if they are incompatible.
 
     >>> tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([1, 3]))
     TensorShape([2, 3])
@@ -207,7 +210,7 @@ def broadcast_static_shape(shape_x, shape_y):
 
 
 def index_operands(*values):
-    """Convert operands to Tensors that are all int32 or all int64, by the dtype of those that are tensors (else int32)."""
+    """Convert operands to int32 or int64 Tensors of one dtype: that of the operands that are tensors, else int32."""
     dtype = next((x.dtype for x in values if is_tensor(x)), dtypes.int32)
     made = [tensor(x) if is_tensor(x) else tensor(x, dtype) for x in values]
     for x in made:
@@ -255,9 +258,9 @@ def _(dy, tensor):
 
 
 def _resolve(shape, before):
-    """Return `shape` with the extent -1 replaced by what the elements of a tensor of shape `before` leave for it.
+    """Replace the extent -1 in `shape` so that the number of elements of a tensor of shape `before` is kept.
 
-    Where `shape` has a 0 itself, zeros count on neither side: [0, 3] to [-1, 0] is [3, 0].
+    Zeros are ignored on both sides where `shape` has a 0 itself: [0, 3] to [-1, 0] is [3, 0].
     """
     unknown = [axis for axis, extent in enumerate(shape) if extent < 0]
     for axis in unknown:
@@ -282,12 +285,14 @@ def _resolve(shape, before):
     return tuple([(size // known if known else 0) if extent == -1 else extent for extent in shape])
 
 
-MANY_AXES = 254  # more than a tensor can have
+MANY_AXES = 254  # TensorFlow's limit on the number of axes
 
 
 @public
 def reshape(tensor, shape, name=None) -> Tensor:
-    """Return the elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left.
+    """Return the elements of `tensor`, in row-major order, in shape `shape`; one extent may be -1 and follows from the rest.
+
+    Any dtype, which is kept. InvalidArgumentError if the number of elements differs.
 
     >>> tf.reshape([[1, 2], [3, 4]], [-1]).numpy()
     array([1, 2, 3, 4], dtype=int32)
@@ -326,7 +331,9 @@ def _(dy, input):
 
 @public
 def expand_dims(input, axis, name=None) -> Tensor:
-    """Return `input` with a new axis of extent 1 in the place `axis` of the result's shape.
+    """Return `input` with a new axis of extent 1; `axis` is its position in the result's shape.
+
+    A negative `axis` counts from the end: -1 adds a last axis. InvalidArgumentError if it is out of range.
 
     >>> tf.expand_dims([1.0, 2.0], axis=0).shape
     TensorShape([1, 2])
@@ -372,6 +379,8 @@ def _(dy, input):
 def squeeze(input, axis=None, name=None) -> Tensor:
     """Return `input` without its axes of extent 1, or without those in `axis`, which must have extent 1.
 
+    InvalidArgumentError for an axis of another extent. Any dtype, which is kept.
+
     >>> tf.squeeze(tf.zeros([1, 3, 1])).shape
     TensorShape([3])
     """
@@ -400,7 +409,9 @@ def _(dy):
 
 @public
 def ensure_shape(x, shape, name=None) -> Tensor:
-    """Return `x`, whose shape must be compatible with `shape` (None for an extent that may be anything).
+    """Return `x` after checking that its shape is compatible with `shape`, in which None matches any extent.
+
+    InvalidArgumentError if it is not. In a function the check may run with the function.
 
     >>> tf.ensure_shape(tf.zeros([2, 3]), [None, 3]).shape
     TensorShape([2, 3])
@@ -455,7 +466,7 @@ def _(dy, *, perm):
 
 
 def inverse(perm):
-    """Return the permutation that undoes `perm`."""
+    """Return the inverse of the permutation `perm`."""
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
@@ -469,6 +480,8 @@ def _transposed_cotangent(dy, perm):
 @public
 def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
     """Return `a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex.
+
+    Extent i of the result is `a.shape[perm[i]]`. InvalidArgumentError if `perm` is no permutation of the axes.
 
     >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
     [[1, 4], [2, 5], [3, 6]]
@@ -484,15 +497,13 @@ def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
 
 
 def changing(x):
-    """Return whether a tensor's shape is another in each run: extents, or its rank, are not known."""
+    """Return whether a tensor's extents or rank are unknown, so that they may change from run to run."""
     graph = engine.graph_around()
     return x.node.aval.open or (graph is not None and graph.open_rank(x.node))
 
 
 def filled(shape, value, dtype):
-    """Return a Tensor of `shape`, each element the Python number `value` (0: empty strings): a broadcast, so nothing is
-    stored.
-    """
+    """Return a broadcast of the Python number `value` (0: empty strings) to `shape`, which stores a single element."""
     if dtype is dtypes.string:
         if value:
             raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string: tf.fill takes a string.")

@@ -1,4 +1,4 @@
-"""Sorting, the largest elements, where an extremum or a value stands, permutations."""
+"""Sorting, top-k, argmax and argmin, searching, permutations."""
 
 from math import prod
 from typing import NamedTuple
@@ -22,7 +22,7 @@ INT32 = np.dtype(np.int32)
 
 
 def _index_type(dtype, what, allowed):
-    """Return an argument that names an integer type, as NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
+    """Convert an argument that names an integer type to NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
     given = dtypes.as_dtype(dtypes.int64 if dtype is None and what == "output_type" else dtype)
     if given.name not in allowed:
         raise invalid(
@@ -33,12 +33,12 @@ def _index_type(dtype, what, allowed):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Rows by index, and back: the gradients of what is sorted
+# Rows by index, and back: the gradients of sorting ops
 
 
 @op("TakeAlongAxis", infer=lambda x, indices, axis: aval(indices.shape, x.dtype), saves="indices", mixed=True, traits="own takes")
 def take_along(x, indices, *, axis):
-    """Return `x` at `indices` along `axis`; the other axes of both are the same."""
+    """Return the elements of `x` at `indices` along `axis`; all other extents agree."""
     return jnp.take_along_axis(x, indices, axis, mode="promise_in_bounds")
 
 
@@ -53,9 +53,7 @@ def _put_rule(x, indices, axis, extent):
 
 @op("PutAlongAxis", infer=_put_rule, saves="indices", mixed=True, flops=0, traits="own")
 def put_along(x, indices, *, axis, extent):
-    """Return zeros, `extent` along `axis`, with `x` at `indices`, which are distinct along `axis`: the transpose of
-    `take_along`.
-    """
+    """Scatter `x` to the distinct `indices` along `axis` of zeros of size `extent`: the transpose of `take_along`."""
     places = [lax.broadcasted_iota(indices.dtype, indices.shape, a) if a != axis else indices for a in range(x.ndim)]
     zeros = jnp.zeros((*x.shape[:axis], extent, *x.shape[axis + 1 :]), dtype=x.dtype)
     return at(zeros)[tuple(places)].set(x, unique_indices=True, mode="promise_in_bounds")
@@ -106,10 +104,9 @@ def _sorted(values, axis, direction):
 
 @public
 def sort(values, axis=-1, direction="ASCENDING", name=None) -> Tensor:
-    """Return `values` sorted along `axis`, "ASCENDING" or "DESCENDING"; NaN comes last. Real dtypes; shape and dtype of
-    `values`.
+    """Return `values` sorted along `axis`, "ASCENDING" or "DESCENDING"; NaN comes last. The dtype is real; the shape is kept.
 
-    The gradient goes to the places that the elements came from; equal elements keep their order.
+    The gradient goes back to the original positions; equal elements keep their order.
 
     >>> tf.sort([3.0, 1.0, 2.0], direction="DESCENDING").numpy()
     array([3., 2., 1.], dtype=float32)
@@ -154,7 +151,7 @@ def _top_k_rule(input, k, sorted, index_type):
     instead="take the values that top_k gives beside the places, or multiply by a soft choice, `tf.nn.softmax(x)`",
 )  # fmt: skip
 def _top_k(input, *, k, sorted, index_type):
-    if jnp.issubdtype(input.dtype, jnp.floating):  # -0 and 0 are equal
+    if jnp.issubdtype(input.dtype, jnp.floating):  # -0 and 0 are made equal
         input = jnp.where(input == 0, jnp.zeros_like(input), input)
     values, indices = lax.top_k(input, k)
     return values, indices.astype(index_type)
@@ -167,8 +164,7 @@ def _(dy, dplaces, input, places):
 
 @public
 def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
-    """Return the `k` largest elements along the last axis, largest first, and their indices: a named tuple `(values,
-    indices)`.
+    """Return the `k` largest elements along the last axis, largest first, and their indices: `(values, indices)`.
 
     Real dtypes; both have `input`'s shape with last extent k; `index_type` is int16, int32 or int64. Of equal elements
     the first comes first, and gets the gradient. InvalidArgumentError if there are fewer than k elements.
@@ -211,8 +207,7 @@ not_differentiable(_in_top_k, because="whether a class is among the best k is a 
 
 @public
 def in_top_k(targets, predictions, k, name=None):
-    """Return whether each row's target class is among its `k` highest predictions (all that tie with the k-th count): bool
-    [batch].
+    """Return whether each row's target class is among its `k` highest predictions, ties with the k-th included: bool [batch].
 
     `targets` integers [batch], `predictions` float32 [batch, classes]. False where the target is out of range or a
     prediction of the row is not finite.
@@ -278,9 +273,10 @@ def _arg(function, input, axis, output_type):
 
 @public
 def argmax(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
-    """Return the index of the largest element along `axis` (0 by default), the first of equals; NaN is passed over.
+    """Return the index of the largest element along `axis` (0 by default), the first of equals; NaN is ignored.
 
-    Real dtypes and bool; `output_type` is int16, uint16, int32 or int64. InvalidArgumentError if the axis is empty.
+    The result has the shape of `input` without `axis`. Real dtypes and bool; `output_type` is int16, uint16, int32 or int64.
+    InvalidArgumentError if the axis is empty.
 
     >>> tf.argmax([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]], axis=1).numpy()
     array([1, 0])
@@ -290,7 +286,7 @@ def argmax(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
 
 @public
 def argmin(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
-    """Return the index of the smallest element along `axis` (0 by default), the first of equals; NaN is passed over.
+    """Return the index of the smallest element along `axis` (0 by default), the first of equals; NaN is ignored.
 
     Real dtypes and bool; `output_type` is int32 or int64. InvalidArgumentError if the axis is empty.
 
@@ -310,7 +306,7 @@ def _bound_rule(sorted_inputs, values, out_type):
 
 
 def _bound(sorted_inputs, values, goes_right, out_type):
-    """Return a binary search in each row: how many elements of the sorted row come before each value."""
+    """Search in each sorted row by bisection: return how many of its elements come before each value."""
     count = sorted_inputs.shape[1]
 
     def halve(_, bounds):
@@ -345,7 +341,8 @@ not_differentiable(_lower_bound, _upper_bound, because="the place of a value in 
 
 @public
 def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None) -> Tensor:
-    """Return the places at which `values` go into `sorted_sequence`, whose last axis ascends, so that it stays sorted.
+    """Return the indices at which to insert `values` into `sorted_sequence`, sorted along its last axis, so that it stays
+    sorted.
 
     "left": before equal elements, "right": behind them. All extents but the last must agree; the result has the shape
     of `values` and type `out_type`, int32 (also for None) or int64.
@@ -371,7 +368,6 @@ def _is_no_permutation(x):
 
 
 def _permutation_fault(x):
-    """Return the message for an invalid permutation."""
     outside = x[(x < 0) | (x >= x.size)]
     if outside.size:
         return f"{outside[0]} is not between 0 and {x.size}: each of the indices 0 to {x.size - 1} must stand there once."
@@ -391,7 +387,7 @@ def _permutation_rule(x):
     prefers="int32", flops=0,
 )  # fmt: skip
 def invert_permutation(x):
-    """Return the permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError.
+    """Return the inverse of the permutation `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError.
 
     >>> tf.math.invert_permutation([2, 0, 1]).numpy()
     array([1, 2, 0], dtype=int32)

@@ -1,6 +1,6 @@
 """Checks of values, shapes and dtypes: `tf.debugging`.
 
-Shapes and dtypes are known at once. In eager code checks of values are computed at once, and raise at their line.
+Shapes and dtypes are checked at once. In eager code values are checked at once, too, and raise at the user's line.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def _not_finite(tensor, message):
     traits="demanded", flops=0,
 )  # fmt: skip
 def check_numerics(tensor, *, message):
-    """Return `tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
+    """Return `tensor`; InvalidArgumentError, beginning with `message`, if an element is NaN or infinite. Floating dtypes.
 
     The gradient is checked, too.
 
@@ -66,7 +66,7 @@ def _checked_on_host(dy, *, message):
 
 @op("CheckNumericsGradient", infer=same, host=_checked_on_host, effect=True, traits="own", flops=0)
 def _checked_gradient(dy, *, message):
-    """Return `dy`, checked where it is computed: a gradient's values are not known while it is recorded."""
+    """Return `dy` with a check at run time: a gradient's values are not known while it is recorded."""
     return dy
 
 
@@ -98,7 +98,7 @@ def _is_false(condition, *values, explain):
 
 
 def _false(condition, *values, explain):
-    return f"{explain(condition, *values)} [Op:Assert]"  # the user's words, of many lines
+    return f"{explain(condition, *values)} [Op:Assert]"  # the user's text may have many lines
 
 
 def _condition(*inputs, explain):
@@ -117,8 +117,8 @@ not_differentiable(_assert, because="it gives a bool")
 def _demand(condition, tensors, explain):
     """Raise InvalidArgumentError with the text of `explain(condition, *tensors)` unless all of `condition` holds.
 
-    `explain` takes NumPy arrays. While a function is traced there are no values: its calls check. In a graph the result is
-    the Operation that checks, when it is run; what is false whatever is fed raises there and then.
+    `explain` takes NumPy arrays. While a function is traced values are unknown, so its calls check. In a graph the result is
+    an Operation that checks when it is run; a condition that is false for any feed raises at once.
     """
     if engine.local.trace.parent is not None:
         known = constant_folding.folded(condition.node) if engine.current_graph() is not None else None
@@ -136,14 +136,14 @@ def _prefix(message):
 
 
 def _entries(array, summarize):
-    """Return the texts of the first `summarize` entries of an array (3 for None, all for -1)."""
+    """Format the first `summarize` entries of an array (3 for None, all for -1)."""
     flat = array.ravel()
     shown = flat[: _count(summarize, flat.size)]
     return [str(v) for v in shown] + ["..."] * (len(shown) < flat.size)
 
 
 def _row(array, summarize):
-    """Return the first entries of an array in one row."""
+    """Format the first entries of an array in one row."""
     return ", ".join(_entries(array, summarize))
 
 
@@ -159,9 +159,9 @@ def _described(x):
 @data
 @dataclass(frozen=True)
 class Summary:
-    """The text of a failed `Assert`: a row for each value; `rows` has those of strings, and None for tensors.
+    """The text of a failed `Assert`: a row for each value. `rows` has the texts of strings, and None for tensors.
 
-    `condition` is how the condition was written where it was no tensor.
+    `condition` is the source text of a condition that is no tensor.
     """
 
     rows: tuple
@@ -178,7 +178,7 @@ class Summary:
 @data
 @dataclass(frozen=True)
 class Comparison:
-    """The text of a failed comparison of two tensors: where they differ, and how each begins."""
+    """The text of a failed comparison of two tensors: their differences, and their first elements."""
 
     message: str | None
     headline: str
@@ -201,7 +201,7 @@ class Comparison:
 @data
 @dataclass(frozen=True)
 class Elements:
-    """The text of a failed condition on tensors called `names`: shape, dtype and first elements of each."""
+    """The text of a failed condition on the tensors `names`: shape, dtype and first elements of each."""
 
     headline: str
     names: str
@@ -225,9 +225,9 @@ class Rank:
 
 @public
 def Assert(condition, data, summarize=None, name=None):
-    """Raise InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
+    """Raise InvalidArgumentError, with the values of the list `data` in its message, unless the bool `condition` holds.
 
-    `summarize` is how many entries of each are shown: 3 for None, all for -1.
+    `summarize` is the number of entries shown of each: 3 for None, all for -1.
 
     >>> x = tf.constant([1.0, -2.0])
     >>> try:
@@ -246,7 +246,7 @@ def Assert(condition, data, summarize=None, name=None):
 
 
 def _compare(function, symbol, x, y, message, summarize):
-    """Raise InvalidArgumentError unless function(x, y) holds for all elements; the message shows where it does not."""
+    """Raise InvalidArgumentError with the differing elements unless function(x, y) holds for all elements."""
     x, y = tensor(x), tensor(y, hint=getattr(x, "dtype", None))
     condition = function(x, y)
     headline = f"Condition x {symbol} y did not hold."
@@ -261,7 +261,7 @@ def _compare_with_zero(function, symbol, x, message, summarize):
 
 @public
 def assert_equal(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+    """Raise InvalidArgumentError unless x = y, element-wise, with broadcasting; the message shows `summarize` (3) elements.
 
     >>> tf.debugging.assert_equal(tf.constant([1, 2]), [1, 2])
     """
@@ -270,7 +270,7 @@ def assert_equal(x, y, message=None, summarize=None, name=None):
 
 @public
 def assert_none_equal(x, y, summarize=None, message=None, name=None):
-    """Raise InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+    """Raise InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; the message shows `summarize` (3) elements.
 
     >>> tf.debugging.assert_none_equal(tf.constant([1, 2]), 3)
     """
@@ -279,7 +279,7 @@ def assert_none_equal(x, y, summarize=None, message=None, name=None):
 
 @public
 def assert_less(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+    """Raise InvalidArgumentError unless x < y, element-wise, with broadcasting; the message shows `summarize` (3) elements.
 
     >>> tf.debugging.assert_less(tf.constant([1.0]), 2.0)
     """
@@ -288,7 +288,7 @@ def assert_less(x, y, message=None, summarize=None, name=None):
 
 @public
 def assert_less_equal(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+    """Raise InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; the message shows `summarize` (3) elements.
 
     >>> tf.debugging.assert_less_equal(tf.constant([1, 2]), 2)
     """
@@ -297,7 +297,7 @@ def assert_less_equal(x, y, message=None, summarize=None, name=None):
 
 @public
 def assert_greater(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+    """Raise InvalidArgumentError unless x > y, element-wise, with broadcasting; the message shows `summarize` (3) elements.
 
     >>> tf.debugging.assert_greater(tf.constant([3.0]), 2.0)
     """
@@ -306,7 +306,7 @@ def assert_greater(x, y, message=None, summarize=None, name=None):
 
 @public
 def assert_greater_equal(x, y, message=None, summarize=None, name=None):
-    """Raise InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements.
+    """Raise InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; the message shows `summarize` (3) elements.
 
     >>> tf.debugging.assert_greater_equal(tf.constant([1.0, 2.0]), 1.0)
     >>> try:
@@ -375,7 +375,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 # Shapes
 
 
-MOST_AXES = 255  # that a tensor of TensorFlow's can have
+MOST_AXES = 255  # TensorFlow's limit on the number of axes
 
 
 def _rank(rank):
@@ -392,9 +392,7 @@ def _rank_is_open(x):
 
 
 def _check_rank(x, allowed, wanted, message):
-    """Raise ValueError unless `allowed` has the rank of `x`; in a graph an Operation, which checks a rank that is not known
-    yet.
-    """
+    """Raise ValueError unless `allowed` has the rank of `x`. In a graph with unknown ranks, return an Operation that checks."""
     x = tensor(x)
     headline = f"{_prefix(message)}Tensor  must have rank {wanted}.  Received "
     if _rank_is_open(x):
@@ -454,8 +452,8 @@ REST = (Ellipsis, "*")
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     """Raise ValueError unless tensors have shapes of a common pattern: a list of `(tensor, pattern)`.
 
-    A pattern has an entry for each axis: an extent, a name (the same name: the same extent, in all patterns), or None
-    for any. `...` or "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
+    A pattern has an entry for each axis: an extent, a name for one extent in all patterns, or None for any extent. `...` or
+    "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
 
     >>> x, y = tf.zeros([8, 3]), tf.zeros([8])
     >>> tf.debugging.assert_shapes([(x, ("rows", 3)), (y, ("rows",))])
@@ -464,7 +462,7 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
 
 
 def matched(shapes, message):
-    """Check shapes like `assert_shapes`; return a graph's Operations that check extents at session time."""
+    """Check shapes like `assert_shapes`; return the Operations that check the remaining extents when a graph runs."""
     known, late = {}, []
     for x, pattern in shapes.items() if isinstance(shapes, dict) else shapes:
         if pattern is not None:
@@ -473,7 +471,7 @@ def matched(shapes, message):
 
 
 def _match(x, pattern, known, message):
-    """Check one tensor against its pattern; `known` has the extents of names, with where they come from."""
+    """Check one tensor against its pattern; `known` maps names to their extents and the tensors that determined them."""
     if not hasattr(pattern, "__iter__"):
         raise ValueError(
             f"{_prefix(message)}Tensor {_described(x)}.  Specified shape must be an iterable.  Received specified "
@@ -547,9 +545,9 @@ def assert_integer(x, message=None, name=None):
 
 @public
 def assert_same_float_dtype(tensors=None, dtype=None):
-    """Return the floating dtype that all of `tensors` have, which must be `dtype` where it is given; else a ValueError.
+    """Return the floating dtype of all `tensors`; ValueError if they differ, or differ from `dtype`.
 
-    Entries that are None are passed over. float32 if there is nothing to go by.
+    Entries that are None are skipped. Without any tensor and `dtype` it is float32.
 
     >>> print(tf.debugging.assert_same_float_dtype([tf.constant(1.0), tf.constant([2.0])]))
     <dtype: 'float32'>
@@ -558,7 +556,8 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     for item in tensors or ():
         if item is None:
             continue
-        x = item if isinstance(getattr(item, "dtype", None), dtypes.DType) else tensor(item)  # also of what is made of tensors
+        # Composite tensors have a dtype, too.
+        x = item if isinstance(getattr(item, "dtype", None), dtypes.DType) else tensor(item)
         if expected is None:
             expected, first = x.dtype, x
         elif x.dtype != expected:

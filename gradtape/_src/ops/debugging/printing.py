@@ -1,4 +1,4 @@
-"""`tf.print`: values as TensorFlow writes them, at once in eager code."""
+"""`tf.print`: values formatted as in TensorFlow, in eager code at once."""
 
 import builtins
 import pprint
@@ -14,11 +14,11 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
 
-SLOT = "\0"  # where a tensor's text goes
+SLOT = "\0"  # marks the position of a tensor's text
 
 
 class _Slot:
-    """Stands for a tensor while the structure around it is written."""
+    """A stand-in for a tensor while the structure around it is formatted."""
 
     def __repr__(self):
         return SLOT
@@ -41,7 +41,7 @@ def element_text(value):
 
 
 def array_text(array, summarize=3):
-    """Return an array in brackets, with the first and last `summarize` entries of each axis (all if -1)."""
+    """Format an array in brackets, with the first and last `summarize` entries of each axis (all if -1)."""
     edge = sys.maxsize if summarize is None or summarize < 0 else summarize
 
     def write(part, depth):
@@ -58,7 +58,7 @@ def array_text(array, summarize=3):
 
 
 def strings_of(value):
-    """Return the array of a tensor of strings that is known, and so is part of the text; None for anything else."""
+    """Return the array of a string tensor with a known value, which becomes part of the text; None for anything else."""
     if not is_tensor(value) or value.dtype.name != "string":
         return None
     node = tensor(value).node
@@ -66,7 +66,7 @@ def strings_of(value):
 
 
 def _template(values, sep):
-    """Return the printed text as `(pieces of text, tensors)`: a tensor goes between each two pieces."""
+    """Split the printed text into `(pieces of text, tensors)`, with one tensor between two pieces."""
     tensors, texts = [], []
     for value in values:
         if isinstance(value, str):
@@ -88,7 +88,7 @@ def _fill(pieces, arrays, summarize, alone):
 
 
 def _writer(stream):
-    """Return a function that writes a text to what was given as `output_stream`."""
+    """Return a function that writes a text to the argument `output_stream`."""
     if stream is None:
         stream = sys.stderr
     if isinstance(stream, str) and stream.startswith("file://"):
@@ -100,7 +100,7 @@ def _writer(stream):
         return write
     if hasattr(stream, "write"):
         return lambda text: (stream.write(text), stream.flush())
-    if callable(stream):  # a function of a logger
+    if callable(stream):  # a logger's method
         return lambda text: stream(text.removesuffix("\n"))
     raise ValueError(
         f"Unsupported output stream, logging level, or file: {stream!r}. Give sys.stdout, sys.stderr or another "
@@ -122,11 +122,11 @@ PRINT = define(Op("PrintV2", _nothing, infer=_nothing, host=_show, effect=True, 
 
 @public
 def print(*inputs, **kwargs):
-    """Write tensors, and structures that hold tensors, with Python values between them.
+    """Print Python values, tensors, and structures that contain tensors.
 
-    `output_stream` (sys.stderr) is a stream, a function of a logger, or "file://<path>"; `summarize` (3) is how many
-    entries of each end of an axis are shown, -1 for all; `sep` (" ") and `end` (newline) are as for Python's print. In
-    eager code the values are computed and written at once.
+    `output_stream` (sys.stderr) is a stream, a logger's method such as `tf.compat.v1.logging.info`, or "file://<path>";
+    `summarize` (3) is the number of entries shown at each end of an axis, -1 for all; `sep` (" ") and `end` (newline) are as
+    for Python's print. In eager code the values are computed and written at once.
 
     >>> tf.print("loss", tf.constant([1.0, 2.5]), output_stream="file://log.txt")
     >>> open("log.txt").read().strip()
@@ -141,7 +141,7 @@ def print(*inputs, **kwargs):
     pieces, tensors = _template(inputs, sep)
     pieces = (*pieces[:-1], pieces[-1] + end)
     nodes = tuple([t.node for t in tensors])
-    alone = len(inputs) == 1 and is_tensor(inputs[0])  # a string is written without quotation marks then
+    alone = len(inputs) == 1 and is_tensor(inputs[0])  # a single string is printed without quotation marks
     if engine.local.trace.parent is None:
         arrays = [to_numpy(node) for node in nodes]
         write(_fill(pieces, arrays, summarize, alone))

@@ -1,4 +1,4 @@
-"""Images made brighter, of more contrast, of other colours; and standardized."""
+"""Brightness, contrast, gamma, hue and saturation of images, and standardization."""
 
 from math import prod
 
@@ -26,7 +26,7 @@ FACTOR = aval((), np.dtype(np.float32))
 
 
 def _adjusted(type, name, coloured=True):
-    """Return the aval rule of an op on images and a scalar called `name`; `coloured`: they must have three channels."""
+    """Return the aval rule of an op on images and a scalar `name`; `coloured` images must have three channels."""
 
     def infer(images, factor):
         require_dtype(images, FLOATING)
@@ -46,7 +46,7 @@ def _adjusted(type, name, coloured=True):
     return infer
 
 
-# These three have no gradient in TensorFlow either: LookupError.
+# As in TensorFlow, these three ops have no gradient: LookupError.
 @op("AdjustContrastv2", infer=_adjusted("AdjustContrastv2", "contrast_factor", coloured=False), mixed=True)
 def _adjust_contrast(images, contrast_factor):
     x = wide(images)
@@ -72,19 +72,20 @@ def _adjust_saturation(images, scale):
 
 
 def _factor(value):
-    """Return a factor as a Tensor: numbers become float32."""
+    """Convert a factor to a Tensor, a number to float32."""
     return value if is_tensor(value) else tensor(value, FACTOR.dtype)
 
 
 def hue_turned(image, delta):
-    """Return `adjust_hue` with a `delta` that is known to be within [-1, 1]."""
+    """Apply `adjust_hue` with a `delta` that is known to be in [-1, 1]."""
     image = tensor(image)
     return convert_image_dtype(_adjust_hue(as_floats(image), _factor(delta)), image.dtype)
 
 
 @public
 def adjust_brightness(image, delta):
-    """Return `image + delta`, a scalar to be given in the range of a float image, [0, 1]. Integers are saturated.
+    """Return `image + delta`, in the dtype of `image`. The scalar `delta` is relative to the range [0, 1] of float images,
+    also for integers, which are saturated.
 
     >>> tf.image.adjust_brightness([[[0.25]]], 0.5).numpy().ravel()
     array([0.75], dtype=float32)
@@ -122,7 +123,7 @@ def adjust_gamma(image, gamma=1, gain=1):
 
 @public
 def adjust_hue(image, delta, name=None):
-    """Return the image with `delta`, a scalar in [-1, 1], added to the hue of each pixel; hues lie on a circle of length 1.
+    """Add `delta`, a scalar in [-1, 1], to the hue of each pixel, modulo 1. Shape and dtype are kept.
 
     As in TensorFlow the op has no gradient.
 
@@ -137,7 +138,7 @@ def adjust_hue(image, delta, name=None):
 
 @public
 def adjust_saturation(image, saturation_factor, name=None):
-    """Return the image with the saturation of each pixel multiplied by a scalar, and kept in [0, 1].
+    """Multiply the saturation of each pixel by a scalar, and clip it to [0, 1]. Shape and dtype are kept.
 
     As in TensorFlow the op has no gradient.
 

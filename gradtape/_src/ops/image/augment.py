@@ -1,4 +1,4 @@
-"""Images changed at random: the stateful functions anew at each call, the stateless ones as their seed says."""
+"""Random changes of images. Stateful functions draw new numbers at each call, stateless ones are determined by their seed."""
 
 import numpy as np
 
@@ -38,13 +38,11 @@ def _range(lower, upper):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What both forms do; `draw(shape, low, high)` gives the numbers
+# Shared by both forms; `draw(shape, low, high)` returns random numbers
 
 
 def _flip(image, axis, draw):
-    """Reverse each image by itself along `axis`, or not. As in TensorFlow: of a batch for numbers above 1/2, else below. As in
-    TensorFlow: of a batch for numbers above 1/2, else below.
-    """
+    """Reverse each image along `axis` or not: in a batch for numbers above 1/2, a single one below, as in TensorFlow."""
     image = of_rank_3_or_4(at_least_3d(image))
     if image.ndim == 3:
         turned = less(draw([]), 0.5)
@@ -91,7 +89,7 @@ def _crop(value, size, draw):
 
 @public
 def random_flip_left_right(image, seed=None):
-    """Return the image mirrored or not, each with probability 1/2; of a batch each image by itself.
+    """Mirror the image with probability 1/2; in a batch, each image independently.
 
     >>> flipped = tf.image.random_flip_left_right(tf.constant([[[1], [2], [3]]]))
     >>> print(flipped.numpy().ravel().tolist() in ([1, 2, 3], [3, 2, 1]))
@@ -102,7 +100,7 @@ def random_flip_left_right(image, seed=None):
 
 @public
 def random_flip_up_down(image, seed=None):
-    """Return the image upside down or not, each with probability 1/2; of a batch each image by itself.
+    """Flip the image upside down with probability 1/2; in a batch, each image independently.
 
     >>> flipped = tf.image.random_flip_up_down(tf.constant([[[1]], [[2]]]))
     >>> print(flipped.numpy().ravel().tolist() in ([1, 2], [2, 1]))
@@ -178,7 +176,7 @@ def stateless_random_contrast(image, lower, upper, seed):
 def random_hue(image, max_delta, seed=None):
     """Return `adjust_hue` by a number uniform in [-max_delta, max_delta); `max_delta` is at most 0.5.
 
-    Grey has no hue and stays as it is:
+    Grey has no hue, and is unchanged:
 
     >>> print(tf.image.random_hue(tf.fill([1, 1, 3], 0.5), 0.1).numpy())
     [[[0.5 0.5 0.5]]]
@@ -201,7 +199,7 @@ def stateless_random_hue(image, max_delta, seed):
 def random_saturation(image, lower, upper, seed=None):
     """Return `adjust_saturation` by a factor uniform in [lower, upper).
 
-    Grey has no saturation and stays as it is:
+    Grey has no saturation, and is unchanged:
 
     >>> print(tf.image.random_saturation(tf.fill([1, 1, 3], 0.5), 0.5, 1.5).numpy())
     [[[0.5 0.5 0.5]]]
@@ -222,7 +220,7 @@ def stateless_random_saturation(image, lower, upper, seed=None):
 
 @public
 def random_crop(value, size, seed=None, name=None):
-    """Return a part of `value` of the extents `size`, one for each axis, from a place that is uniform over all there are.
+    """Return a part of `value` of shape `size`, from a position that is uniform over all possible ones.
 
     >>> tf.image.random_crop(tf.zeros([4, 4, 3]), [2, 2, 3]).shape
     TensorShape([2, 2, 3])

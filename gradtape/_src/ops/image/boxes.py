@@ -1,7 +1,4 @@
-"""Parts of images, given as boxes in normalized coordinates, sampled to one size.
-
-Boxes are [boxes, 4]: y1, x1, y2, x2, where 0 and 1 are the centres of the outermost pixels of the image.
-"""
+"""Crops of images, given as boxes in normalized coordinates, resampled to one size."""
 
 import numpy as np
 
@@ -30,23 +27,23 @@ OUTSIDE = "box_index has values outside [0, batch_size)"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where the pixels of a crop lie. These work on arrays and on Tensors, so that kernel and gradient mean the same places.
+# Positions of a crop's pixels. These functions take arrays and Tensors, so kernel and gradient agree on the positions.
 
 
 def _shares(count, extent):
-    """Return [count, 2]: how much each place along an axis moves, in pixels, with the two ends of a box."""
+    """Return [count, 2]: the derivatives of each position along an axis, in pixels, with respect to the two ends of a box."""
     part = np.arange(count) / (count - 1) if count > 1 else np.full(1, 0.5)
     return (np.stack([1 - part, part], 1) * (extent - 1)).astype(SINGLE)
 
 
 def _places(boxes, size, extent):
-    """Return the places of the crops' pixels on the image along each axis: [boxes, height] and [boxes, width]."""
+    """Return the positions of the crops' pixels on the image along each axis: [boxes, height] and [boxes, width]."""
     shares = [_shares(count, pixels) for count, pixels in zip(size, extent, strict=True)]
     return [boxes[:, axis, None] * share[:, 0] + boxes[:, axis + 2, None] * share[:, 1] for axis, share in enumerate(shares)]
 
 
 def _inside(places, extent):
-    """Return whether a pixel lies on the image: [boxes, height, width, 1]."""
+    """Return whether a pixel is inside of the image: [boxes, height, width, 1]."""
     rows, columns = [(place >= 0) & (place <= pixels - 1) for place, pixels in zip(places, extent, strict=True)]
     return rows[:, :, None, None] & columns[:, None, :, None]
 
@@ -56,7 +53,7 @@ def _pixels(place, extent):
 
 
 def _sampled(boxes, box_ind, size, extent, method):
-    """Return (index into the images, weight) for each image pixel that a crop's pixel is made of."""
+    """Yield (index into the images, weight) for each image pixel that contributes to a crop's pixel."""
     places = _places(boxes, size, extent)
     inside = _inside(places, extent)
     lines = []
@@ -151,7 +148,7 @@ def _to_image(grads, boxes, box_ind, *, image_size, T, method):
 
 
 def _to_boxes(grads, image, boxes, box_ind):
-    """Return the gradient to the boxes, by bilinear sampling (with "nearest" too, as TensorFlow does it)."""
+    """Return the gradient to the boxes, by bilinear sampling (for "nearest", too, as in TensorFlow)."""
     count, *size, _ = grads.node.aval.shape
     extent = image.node.aval.shape[1:3]
     places = _places(boxes, size, extent)
@@ -205,10 +202,10 @@ def _(ddx, grads, boxes, box_ind, needs_grads, needs_boxes, *, method):
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
     """Return parts of images, [boxes, *crop_size, channels] in float32.
 
-    `image` is [batch, height, width, channels], real. `boxes`, float32 [boxes, 4], are y1, x1, y2, x2, in which the image
-    reaches from 0 to 1 (the centres of its outermost pixels); the ends may be in any order, and what is outside of the image is
-    `extrapolation_value`. `box_indices`, int32, name the image of each box. `method` is "bilinear" or "nearest". Gradients flow
-    to float images and to boxes.
+    `image` is [batch, height, width, channels], real. `boxes`, float32 [boxes, 4], are y1, x1, y2, x2; 0 and 1 are the centres
+    of the image's outermost pixels. The ends may be in any order. Pixels outside of the image are `extrapolation_value`.
+    `box_indices`, int32, is the index of each box's image. `method` is "bilinear" or "nearest". Gradients flow to float images
+    and to boxes.
 
     >>> tf.image.crop_and_resize(tf.zeros([1, 4, 4, 3]), [[0.0, 0.0, 0.5, 0.5]], [0], [2, 2]).shape
     TensorShape([1, 2, 2, 3])

@@ -1,4 +1,4 @@
-"""Colour spaces, and images as integers or as floats. The colours of a pixel lie on the last axis."""
+"""Colour spaces, and conversion between integer and float images. Channels are the last axis."""
 
 from gradtape._src.core.base.errors import invalid, unmet
 from gradtape._src.core.base.public import public
@@ -32,7 +32,7 @@ def _pixels(images):
 
 
 def hue_range_value(images):
-    """Return the hue in [0, 1), the range between the least and the greatest colour, and the greatest; without a last axis."""
+    """Return the hue in [0, 1), the range between the least and the greatest colour, and the greatest, without the last axis."""
     red, green, blue = [images[..., channel] for channel in range(3)]
     value = jnp.maximum(jnp.maximum(red, green), blue)
     span = value - jnp.minimum(jnp.minimum(red, green), blue)
@@ -44,7 +44,7 @@ def hue_range_value(images):
 
 
 def purity(hue):
-    """Return the shares of red, green and blue in a hue in [0, 1], between 0 and 1: [..., 3]."""
+    """Return the red, green and blue parts of a hue in [0, 1], between 0 and 1: [..., 3]."""
     hue = hue * 6
     parts = [jnp.abs(hue - 3) - 1, 2 - jnp.abs(hue - 2), 2 - jnp.abs(hue - 4)]
     return jnp.clip(jnp.stack(parts, -1), 0, 1)
@@ -64,11 +64,10 @@ def rgb_to_hsv(images):
 
 @gradient(rgb_to_hsv)
 def _(dy, images):
-    """With max and min the greatest and the least colour, of which M and m are 1 at the place (0 elsewhere):
+    """Let max and min be the greatest and the least colour; M and m are 1 at their positions, and 0 elsewhere:
 
-    value = max; saturation = 1 − min/max; 6·hue = (x₊ − x₋)/(max − min) + constant, x₊ and x₋ the colours that follow
-    the greatest in the circle. Nothing flows where a denominator is 0, nor to saturation from a colour that is not
-    positive.
+    value = max; saturation = 1 − min/max; 6·hue = (x₊ − x₋)/(max − min) + constant, x₊ and x₋ the colours that follow the
+    greatest in the circle. The gradient is 0 where a denominator is 0; that of saturation is 0 where max ≤ 0.
     """
     dtype, colours = images.dtype, unstack(images, axis=-1)
     red, green, blue = colours
@@ -91,7 +90,7 @@ def _(dy, images):
 
 @op("HSVToRGB", infer=_pixels, prefers="float32")
 def hsv_to_rgb(images):
-    """Convert hue, saturation and value to red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows.
+    """Convert hue, saturation and value to red, green and blue, all in [0, 1]. As in TensorFlow, there is no gradient.
 
     >>> tf.image.hsv_to_rgb([[[0.0, 1.0, 1.0]]]).numpy().ravel()
     array([1., 0., 0.], dtype=float32)
@@ -165,7 +164,7 @@ def yuv_to_rgb(images):
 
 @public
 def rgb_to_grayscale(images, name=None) -> Tensor:
-    """Return the luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after.
+    """Return the luminance of each pixel, in the dtype of `images`; the last axis becomes 1.
 
     >>> tf.image.rgb_to_grayscale(tf.ones([2, 2, 3])).shape
     TensorShape([2, 2, 1])
@@ -178,7 +177,7 @@ def rgb_to_grayscale(images, name=None) -> Tensor:
 
 @public
 def grayscale_to_rgb(images, name=None):
-    """Convert grey pixels to coloured ones: the last axis, of extent 1, repeated three times.
+    """Repeat the last axis, of extent 1, three times, which converts grey pixels to coloured ones.
 
     >>> tf.image.grayscale_to_rgb(tf.zeros([2, 2, 1])).shape
     TensorShape([2, 2, 3])
@@ -199,7 +198,7 @@ def grayscale_to_rgb(images, name=None):
 def convert_image_dtype(image, dtype, saturate=False, name=None):
     """Return `image` in `dtype`, scaled: integers go from 0 to the greatest of their type, floats from 0 to 1.
 
-    `saturate` keeps what is out of range at the bounds; else it wraps. AttributeError for other than integers and floats.
+    `saturate` clips values out of range; else they wrap around. AttributeError for dtypes other than integers and floats.
 
     >>> tf.image.convert_image_dtype(tf.constant([[[0, 255]]], tf.uint8), tf.float32).numpy().ravel()
     array([0., 1.], dtype=float32)
@@ -224,6 +223,6 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
 
 
 def as_floats(image):
-    """Return `image` in the floating dtype to compute in: its own, float32 for integers and bfloat16."""
+    """Convert `image` to the floating dtype to compute in: its own, or float32 for integers and bfloat16."""
     kept = image.dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
     return image if kept else convert_image_dtype(image, dtypes.float32)

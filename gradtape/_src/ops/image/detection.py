@@ -1,6 +1,6 @@
-"""Boxes of detected objects: which of them to keep, and drawn into images.
+"""Boxes of detected objects: non-maximum suppression, and drawing.
 
-A box is y1, x1, y2, x2. Which boxes remain depends on values, so non-maximum suppression runs at once, on the host.
+A box is y1, x1, y2, x2. The number of remaining boxes depends on values, so suppression runs eagerly, on the host.
 """
 
 import functools
@@ -35,7 +35,7 @@ COLOURS = (
 
 
 def _overlaps(boxes):
-    """Return a function of a box's number and of a list of others: the area they share with it, over the area of both."""
+    """Return a function of a box's index and a list of others, which computes their intersection over union."""
     boxes = boxes.astype(SINGLE)
     low, high = boxes.reshape(-1, 2, 2).min(1), boxes.reshape(-1, 2, 2).max(1)
     areas = (high - low)[:, 0] * (high - low)[:, 1]
@@ -51,10 +51,10 @@ def _overlaps(boxes):
 
 
 def _suppressed(overlap, scores, max_output_size, overlap_threshold, score_threshold, sigma=0.0):
-    """Return the numbers of the boxes that remain, best first, and their scores.
+    """Return the indices of the remaining boxes, best first, and their scores.
 
-    A box that overlaps a better one by more than the threshold is left out; or, with a `sigma`, its score is multiplied
-    by exp(−overlap²/2σ²) for each better one (Bodla et al., "Soft-NMS", 2017).
+    A box that overlaps a better one by more than the threshold is left out. With a `sigma`, its score is multiplied by
+    exp(−overlap²/2σ²) for each better box instead (Bodla et al., "Soft-NMS", 2017).
     """
     scores = scores.astype(SINGLE)
     heap = [(-float(score), box, 0) for box, score in enumerate(scores) if score > score_threshold]
@@ -92,7 +92,7 @@ def _suppression(boxes, scores, *, max_output_size, iou_threshold, score_thresho
     return _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold)[0]
 
 
-# TensorFlow has no gradient for the scores either: LookupError.
+# As in TensorFlow, the scores have no gradient: LookupError.
 @op("NonMaxSuppressionV5", infer=_left, unhosted=AT_ONCE, instead=TAKEN, traits="holds_for_all")
 def _soft_suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold, soft_nms_sigma):
     kept, final = _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
@@ -125,7 +125,7 @@ def _combined_avals(boxes, scores, max_output_size_per_class, max_total_size, pa
 
 
 def _best_of_class(boxes, scores, count, iou_threshold):
-    """Return the numbers and scores of `count` boxes of a class, best first; from where none remains the scores are -inf."""
+    """Return the indices and scores of `count` boxes of a class, best first, padded with scores of -inf."""
     low, high = jnp.minimum(boxes[:, :2], boxes[:, 2:]), jnp.maximum(boxes[:, :2], boxes[:, 2:])
     areas = jnp.prod(high - low, axis=1)
 
@@ -189,7 +189,7 @@ def _inputs(function, first, name, scores):
 
 
 def _limits(max_output_size, **thresholds):
-    """Return the attributes of a suppression, checked."""
+    """Check the arguments of a suppression and return them as attributes."""
     size = tensor(max_output_size)
     if size.ndim:
         raise invalid(f"max_output_size must be 0-D, got shape {plain(extents_of(size))}: give one number.")
@@ -215,11 +215,11 @@ def _boxes(function, boxes, scores):
 
 @public
 def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), name=None):
-    """Return the numbers of at most `max_output_size` boxes, int32, best first: those that overlap no better one too much.
+    """Return the indices, int32, of at most `max_output_size` boxes that overlap no better box too much, best first.
 
-    `boxes` are [boxes, 4], any two opposite corners, `scores` [boxes], both of one dtype, float32 or float16. Left out are
-    boxes whose intersection over union with one that is kept is above `iou_threshold`, and those whose score is not
-    above `score_threshold`.
+    `boxes` are [boxes, 4], any two opposite corners, `scores` [boxes], both of one dtype, float32 or float16. A box is left
+    out if its intersection over union with a kept box is above `iou_threshold`, or if its score is not above
+    `score_threshold`.
 
     >>> tf.image.non_max_suppression([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]], [0.9, 0.8], max_output_size=2).numpy()
     array([0], dtype=int32)
@@ -232,9 +232,9 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
 def non_max_suppression_with_scores(
     boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), soft_nms_sigma=0.0, name=None
 ):
-    """Return `(numbers, scores)` of the boxes that remain, as `non_max_suppression`.
+    """Return `(indices, scores)` of the remaining boxes, as `non_max_suppression`.
 
-    With a `soft_nms_sigma` above 0 none is left out for its overlap, but its score becomes smaller by it.
+    With a `soft_nms_sigma` above 0 an overlap reduces a box's score instead of removing the box.
 
     >>> boxes, scores = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9], [2.0, 2.0, 3.0, 3.0]], [0.9, 0.8, 0.7]
     >>> for sigma in (0.0, 0.5):
@@ -251,7 +251,7 @@ def non_max_suppression_with_scores(
 def non_max_suppression_overlaps(
     overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=float("-inf"), name=None
 ):
-    """Select boxes like `non_max_suppression`, by their known overlaps: `overlaps` is [boxes, boxes].
+    """Select boxes like `non_max_suppression`, by given overlaps [boxes, boxes].
 
     >>> overlaps = [[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]]
     >>> print(tf.image.non_max_suppression_overlaps(overlaps, [0.9, 0.8, 0.7], 3).numpy())
@@ -267,7 +267,7 @@ def non_max_suppression_overlaps(
 
 
 class CombinedNonMaxSuppression(NamedTuple):
-    """The boxes that `combined_non_max_suppression` keeps of each image, their scores and classes, and their number."""
+    """The kept boxes of each image, their scores and classes, and their number."""
 
     nmsed_boxes: Tensor
     nmsed_scores: Tensor
@@ -287,10 +287,10 @@ def combined_non_max_suppression(
     clip_boxes=True,
     name=None,
 ):
-    """Return the best boxes of each image, over all classes: each class is suppressed by itself, as `non_max_suppression` does.
+    """Return the best boxes of each image over all classes, after `non_max_suppression` within each class.
 
-    `boxes` are [images, boxes, classes or 1, 4], `scores` [images, boxes, classes], both float32. Results are filled up with 0
-    to `max_total_size` boxes; with `pad_per_class` to `max_output_size_per_class` for each class, if that is less. Boxes are
+    `boxes` are [images, boxes, classes or 1, 4], `scores` [images, boxes, classes], both float32. Results are padded with 0 to
+    `max_total_size` boxes; with `pad_per_class` to `max_output_size_per_class` for each class, if that is less. Boxes are
     clipped to the image, from 0 to 1, with `clip_boxes`.
 
     >>> boxes = [[[[0.0, 0.0, 1.0, 1.0]], [[0.0, 0.0, 1.0, 0.9]], [[0.0, 0.0, 0.2, 0.2]]]]
@@ -306,7 +306,7 @@ def combined_non_max_suppression(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Drawn
+# Drawing
 
 
 def _drawn_aval(images, boxes, colors=None):
@@ -330,7 +330,7 @@ def _drawn_aval(images, boxes, colors=None):
 
 
 def _drawn(images, boxes, colours):
-    """Draw each pixel on the border of a box in the colour of the last such box."""
+    """Draw the borders of boxes. A pixel on several borders gets the colour of the last box."""
     _, height, width, depth = images.shape
     scale = jnp.asarray([height - 1, width - 1] * 2, SINGLE)
     top, left, bottom, right = jnp.moveaxis((boxes * scale).astype(jnp.int32), 2, 0)[..., None, None]
@@ -352,7 +352,7 @@ def _draw(images, boxes):
     return _drawn(images, boxes, jnp.asarray(colours, SINGLE))
 
 
-# As TensorFlow's it has no gradient: LookupError.
+# As in TensorFlow, the op has no gradient: LookupError.
 @op("DrawBoundingBoxesV2", infer=_drawn_aval, mixed=True)
 def _draw_in_colours(images, boxes, colors):
     return _drawn(images, boxes, colors)
@@ -363,11 +363,11 @@ not_differentiable(_draw, because="it paints over the image: draw on a copy, and
 
 @public
 def draw_bounding_boxes(images, boxes, colors, name=None):
-    """Return `images` with the borders of boxes, one pixel wide; what is outside of the image is not drawn.
+    """Draw the borders of boxes, one pixel wide, into `images`. Parts outside of the image are cut off.
 
-    `images` are [batch, height, width, 1, 3 or 4], float32 or float16; `boxes`, float32, [batch, boxes, 4], y1, x1, y2, x2
-    in coordinates in which the image reaches from 0 to 1. `colors`, [n, channels], are taken in turn; None: yellow, blue,
-    red, lime… A later box is drawn over an earlier one.
+    `images` are [batch, height, width, 1, 3 or 4], float32 or float16; `boxes`, float32 [batch, boxes, 4], are y1, x1, y2, x2
+    from 0 to 1. The `colors`, [n, channels], are used in turn; the default is yellow, blue, red, lime… A later box is drawn
+    over an earlier one.
 
     >>> boxes = tf.constant([[[0.0, 0.0, 0.5, 0.5]]])
     >>> print(tf.image.draw_bounding_boxes(tf.zeros([1, 4, 4, 3]), boxes, [[1.0, 0.0, 0.0]]).numpy()[0, :, :, 0])

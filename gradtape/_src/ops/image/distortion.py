@@ -1,7 +1,7 @@
-"""A part of an image, drawn at random, that holds enough of one of its objects.
+"""Random crops of an image that cover enough of one of its objects.
 
-All attempts are drawn at once, and the first that fits is taken; TensorFlow draws one after another. So its distribution is
-that of TensorFlow, and its numbers are not.
+All attempts are drawn at once, and the first valid one is taken; TensorFlow draws one after another. So the distribution is
+TensorFlow's, and the numbers are not.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from gradtape._src.ops.shapes import require
 SINGLE = np.float32
 HALF, ONE = SINGLE(0.5), SINGLE(1)
 SIZES = ("uint8", "int8", "int16", "int32", "int64")
-DRAWS = 4  # numbers of an attempt: the ratio, the height, the place in y and in x
+DRAWS = 4  # random numbers per attempt: aspect ratio, height, y and x
 WHOLE = np.array([[0, 0, 1, 1]], SINGLE)
 
 
@@ -36,10 +36,10 @@ def _avals(image_size, boxes, drawn, **_):
 
 
 def _extents(height, width, drawn, ratios, areas):
-    """Return the height and width of each attempt, and whether it has the area that is asked for and fits into the image.
+    """Return the height and width of each attempt, and whether it fits into the image and has a valid area.
 
-    The height is uniform among those of which the area lies between the bounds; what the rounding makes too small or too large
-    is made larger or smaller by a row.
+    The height is uniform among those with a valid area. Where rounding makes the area too small or too large, the height
+    changes by one row.
     """
     ratio = ratios[0] + drawn[:, 0] * (ratios[1] - ratios[0])
     least, most = (bound * height * width for bound in areas)
@@ -58,7 +58,7 @@ def _extents(height, width, drawn, ratios, areas):
 
 
 def _place(drawn, whole, part):
-    """Return where a part begins: uniform among the places at which it does not touch the end of the whole."""
+    """Return the start of a part, uniform among the positions at which it ends before the end of the whole."""
     return jnp.minimum(jnp.floor(drawn * (whole - part)), jnp.maximum(whole - part - ONE, 0))
 
 
@@ -87,7 +87,7 @@ not_differentiable(_sampled, because="it draws places of pixels, which are integ
 
 
 class SampleDistortedBoundingBoxV2(NamedTuple):
-    """The part of an image that was drawn: `begin` and `size` for `tf.slice`, and its corners as a box of that image."""
+    """The crop that was drawn: `begin` and `size` for `tf.slice`, and its corners as a box."""
 
     begin: Tensor
     size: Tensor
@@ -131,12 +131,12 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes=None,
     name=None,
 ):
-    """Draw a part of an image of which one of the `bounding_boxes` is covered by at least `min_object_covered`.
+    """Draw a random crop of an image that covers at least `min_object_covered` of one of the `bounding_boxes`.
 
-    `image_size` is [height, width, channels]; boxes are [images, boxes, 4]: y1, x1, y2, x2, from 0 to 1. Its width over its
-    height is in `aspect_ratio_range`, 0.75 to 1.33, and its share of the image in `area_range`, 0.05 to 1. Returns `begin` and
-    `size` for `tf.slice`, and the part as a box. It is the whole image where none of `max_attempts` (100) fits.
-    Without boxes it is an InvalidArgumentError, or with `use_image_if_no_bounding_boxes` the image counts as the object.
+    `image_size` is [height, width, channels]; boxes are [images, boxes, 4]: y1, x1, y2, x2, from 0 to 1. The crop's aspect
+    ratio, width / height, is in `aspect_ratio_range` (0.75 to 1.33), its share of the image in `area_range` (0.05 to 1).
+    Returns `begin` and `size` for `tf.slice`, and the crop as a box. If none of `max_attempts` (100) is valid, it is the whole
+    image. Without boxes, `use_image_if_no_bounding_boxes` takes the image as the object, else it is an InvalidArgumentError.
 
     >>> begin, size, box = tf.image.sample_distorted_bounding_box([20, 30, 3], [[[0.0, 0.0, 1.0, 1.0]]], area_range=[0.5, 1.0])
     >>> part = tf.slice(tf.zeros([20, 30, 3]), begin, size)
@@ -161,7 +161,7 @@ def stateless_sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes=None,
     name=None,
 ):
-    """Draw like `sample_distorted_bounding_box`: the same part for the same `seed` of two integers.
+    """Draw like `sample_distorted_bounding_box`: the same crop for the same `seed` of two integers.
 
     >>> boxes = [[[0.2, 0.2, 0.8, 0.8]]]
     >>> a, b = (tf.image.stateless_sample_distorted_bounding_box([20, 30, 3], boxes, seed=[1, 2]) for _ in range(2))

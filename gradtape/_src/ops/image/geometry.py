@@ -1,4 +1,4 @@
-"""Images turned, cropped and padded. An image is [height, width, channels], or [batch, height, width, channels]."""
+"""Flips, rotations, crops and padding of images, which are [height, width, channels] or [batch, height, width, channels]."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
@@ -13,12 +13,12 @@ from gradtape._src.ops.debugging.checks import Assert
 
 
 def shape_of(image):
-    """Return the shape of an image as TensorFlow's messages write it."""
+    """Format the shape of an image as in TensorFlow's messages."""
     return f"'image' (shape {image.shape})"
 
 
 def at_least_3d(image):
-    """Return `image` as a Tensor; ValueError unless it has three axes or more, none of the last three empty."""
+    """Convert `image` to a Tensor; ValueError unless it has at least three axes and none of the last three is empty."""
     image = tensor(image)
     if image.ndim < 3:
         raise ValueError(f"{shape_of(image)} must be at least three-dimensional: [..., height, width, channels].")
@@ -35,20 +35,18 @@ def of_rank_3_or_4(image):
 
 
 def batched(image):
-    """Return `image`, a Tensor, as a batch of images none of which is empty; ValueError if it cannot be."""
+    """Add a batch axis to a single image; ValueError if the rank is wrong or an image is empty."""
     of_rank_3_or_4(image)
     return at_least_3d(expand_dims(image, 0) if image.ndim == 3 else image)
 
 
 def unbatched(result, image):
-    """Return the result of `batched(image)` with as many axes as `image` has."""
+    """Remove the batch axis of the result of `batched(image)`, if that has added it."""
     return result if image.ndim == 4 else squeeze(result, [0])
 
 
 def known(value):
-    """Return a number, or a Tensor's value as one; None for a Tensor whose value would take a long program, or a function's
-    call.
-    """
+    """Return a number, or a Tensor's value as one; None if the value takes a long program, or is unknown while tracing."""
     if not is_tensor(value):
         return value
     node = tensor(value).node
@@ -57,7 +55,7 @@ def known(value):
 
 
 def require(condition, message, *values):
-    """Raise unless `condition` holds: a ValueError, or InvalidArgumentError where it is a Tensor."""
+    """Raise unless `condition` holds: ValueError, or InvalidArgumentError if it is a Tensor."""
     if is_tensor(condition):
         engine.peek(condition.node)
         Assert(condition, [message, *values])
@@ -66,7 +64,7 @@ def require(condition, message, *values):
 
 
 def positive_target(target_height, target_width):
-    """Return the two arguments as ints above 0."""
+    """Convert the two arguments to ints above 0."""
     target = static(target_height, "target_height"), static(target_width, "target_width")
     require(target[1] > 0, "target_width must be > 0.", target[1])
     require(target[0] > 0, "target_height must be > 0.", target[0])
@@ -74,7 +72,7 @@ def positive_target(target_height, target_width):
 
 
 def _offsets(offset_height, offset_width):
-    """Return the two arguments as ints or Tensors of int32, not negative."""
+    """Convert the two arguments to ints or int32 Tensors that are not negative."""
     offsets = [
         cast(tensor(value), "int32") if is_tensor(value) else static(value, name)
         for name, value in (("offset_height", offset_height), ("offset_width", offset_width))
@@ -85,7 +83,7 @@ def _offsets(offset_height, offset_width):
 
 
 def _window(batch, begin, size):
-    """Return the part of a batch of images that begins at `begin` (ints or Tensors), of `size`, both (rows, columns)."""
+    """Return the part of a batch of images from `begin` (ints or Tensors), of `size`; both are (rows, columns)."""
     count, *extents, channels = batch.node.aval.shape
     axes = tuple([axis for axis in (1, 2) if size[axis - 1] != extents[axis - 1]])
     starts = [cast(tensor(begin[axis - 1]), "int32") for axis in axes]
@@ -93,22 +91,22 @@ def _window(batch, begin, size):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Turned
+# Flips and rotations
 
 
 def mirrored(image, axis):
-    """Return `image`, checked already, reversed along `axis` of a single image: 0 its rows, 1 its columns."""
+    """Flip a valid image along `axis` of a single image: 0 for its rows, 1 for its columns."""
     return reverse(image, [axis + image.ndim - 3])
 
 
 def exchanged(image):
-    """Return `image`, checked already, with rows and columns exchanged."""
+    """Swap rows and columns of a valid image."""
     return transposed(image, [1, 0, 2] if image.ndim == 3 else [0, 2, 1, 3])
 
 
 @public
 def flip_left_right(image) -> Tensor:
-    """Return the mirror image: columns in reverse order.
+    """Reverse the order of the columns, which mirrors the image. Shape and dtype are kept.
 
     >>> tf.image.flip_left_right([[[1], [2]]]).numpy().ravel()
     array([2, 1], dtype=int32)
@@ -118,7 +116,7 @@ def flip_left_right(image) -> Tensor:
 
 @public
 def flip_up_down(image) -> Tensor:
-    """Return the image upside down: rows in reverse order.
+    """Reverse the order of the rows, which turns the image upside down. Shape and dtype are kept.
 
     >>> tf.image.flip_up_down([[[1]], [[2]]]).numpy().ravel()
     array([2, 1], dtype=int32)
@@ -128,7 +126,7 @@ def flip_up_down(image) -> Tensor:
 
 @public
 def rot90(image, k=1, name=None):
-    """Return the image turned by `k` quarter turns, counter-clockwise.
+    """Rotate the image counter-clockwise by `k` quarter turns.
 
     >>> tf.image.rot90([[[1], [2]], [[3], [4]]]).numpy().ravel()
     array([2, 4, 1, 3], dtype=int32)
@@ -147,7 +145,7 @@ def rot90(image, k=1, name=None):
 
 @public
 def transpose(image, name=None):
-    """Return the image with rows and columns exchanged.
+    """Swap rows and columns of the image.
 
     >>> tf.image.transpose([[[1], [2]], [[3], [4]]]).numpy().ravel()
     array([1, 3, 2, 4], dtype=int32)
@@ -156,12 +154,12 @@ def transpose(image, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Cropped and padded
+# Crops and padding
 
 
 @public
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """Return the part of `image` whose upper left corner is at the offsets, of the target's height and width.
+    """Return the part of `image` of the target's height and width, with its upper left corner at the offsets.
 
     ValueError if it is not within the image, InvalidArgumentError if an offset is a tensor.
 
@@ -180,7 +178,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 @public
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """Return an image of the target's height and width, zeros but for `image`, whose upper left corner is at the offsets.
+    """Pad `image` with zeros to the target's height and width, with its upper left corner at the offsets.
 
     ValueError if `image` does not fit, InvalidArgumentError if an offset is a tensor.
 
@@ -194,7 +192,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     rows, columns = static(target_height, "target_height"), static(target_width, "target_width")
     require(left + width <= columns, "width must be <= target - offset.", width, columns, left)
     require(top + height <= rows, "height must be <= target - offset.", height, rows, top)
-    if is_tensor(top) or is_tensor(left):  # a window of an image that is padded as much as can be
+    if is_tensor(top) or is_tensor(left):  # cut out of an image with the largest possible padding
         down, across = rows - height, columns - width
         padded = pad(batch, [[0, 0], [down, down], [across, across], [0, 0]])
         return unbatched(_window(padded, (down - top, across - left), (rows, columns)), image)
@@ -204,7 +202,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
 
 @public
 def resize_with_crop_or_pad(image, target_height, target_width):
-    """Return `image` cropped in the middle, or padded with zeros on both sides, along each axis to the target's extent.
+    """Crop `image` centrally, or pad it with zeros on both sides, along each axis to the target's extent.
 
     >>> tf.image.resize_with_crop_or_pad(tf.zeros([2, 5, 3]), 4, 4).shape
     TensorShape([4, 4, 3])
@@ -221,7 +219,7 @@ def resize_with_crop_or_pad(image, target_height, target_width):
 
 @public
 def central_crop(image, central_fraction):
-    """Return the middle of `image`: `central_fraction`, in (0, 1], of its height and of its width.
+    """Return the centre of `image`: `central_fraction`, in (0, 1], of its height and of its width.
 
     >>> tf.image.central_crop(tf.ones([4, 4, 3]), 0.5).shape
     TensorShape([2, 2, 3])
@@ -243,7 +241,7 @@ def central_crop(image, central_fraction):
 
 
 def crop_size(value, size):
-    """Return `size` as a tuple of extents, none above that of `value`; InvalidArgumentError otherwise."""
+    """Convert `size` to a tuple of extents; InvalidArgumentError if one is above that of `value`."""
     size, shape = static_list(size, "size"), value.node.aval.shape
     if len(size) != len(shape):
         raise invalid(

@@ -1,4 +1,4 @@
-"""Glimpses: windows of images at points, with noise where they reach out of the image."""
+"""Glimpses: windows of images around given points, with noise outside of the image."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
@@ -33,7 +33,7 @@ def _checked(image, size, offsets):
 
 
 def _first(x, extent, window, centered, normalized):
-    """Return where a window begins for offsets along one axis, in pixels."""
+    """Return the start of a window along one axis, in pixels, for its offsets."""
     if not normalized:
         return x + extent / 2 if centered else x
     x = x * extent
@@ -41,14 +41,14 @@ def _first(x, extent, window, centered, normalized):
 
 
 def _first_v1(x, extent, window, centered, normalized):
-    """Return where a window begins in TensorFlow 1: half of it before the offset, which is halved where it is `centered`."""
+    """Return the start of a window as in TensorFlow 1: half a window before the offset, which is halved if `centered`."""
     if normalized:
         x = x * extent
     return (x / 2 + extent / 2 if centered else x) - window / 2
 
 
 def _noise(image, shape, noise):
-    """Return what stands outside of each image, in its own range; zeros if there is to be none."""
+    """Return the noise for the area outside of each image, in the range of its values, or zeros."""
     if noise == "zero":
         return zeros_like(image[:1, :1, :1, :1])
     image = stop_gradient(image)
@@ -60,7 +60,7 @@ def _noise(image, shape, noise):
 
 
 def _glimpses(image, window, offsets, first, noise):
-    """Return the windows that begin at `first(offsets, …)` along each axis."""
+    """Return the windows that start at `first(offsets, …)` along each axis."""
     batch, *extents, channels = image.node.aval.shape
     found, inside = image, []
     for axis, (extent, size) in enumerate(zip(extents, window, strict=True)):
@@ -75,14 +75,14 @@ def _glimpses(image, window, offsets, first, noise):
 
 @public
 def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise="uniform", name=None):
-    """Return a window of `size` (height, width) of each image, where offsets (y, x) say: [batch, *size, channels], float32.
+    """Return a window of `size` (height, width) of each image at its offset (y, x): [batch, *size, channels], float32.
 
-    `input` is [batch, height, width, channels], `offsets` [batch, 2], both float32. The offset 1 is a whole height or width
-    if `normalized`, else a pixel. If `centered`, 0 is the middle of an image; normalized ones go from -1 to 1, and are the
-    middle of a window. Else an offset is the window's upper left corner. Fractions of pixels are cut off.
+    `input` is [batch, height, width, channels], `offsets` [batch, 2], both float32. An offset of 1 is a whole height or width
+    if `normalized`, else a pixel. If `centered`, 0 is the centre of the image; normalized offsets go from -1 to 1, and are the
+    centre of the window. Else an offset is the window's upper left corner. Fractions of pixels are cut off.
 
-    The parts outside of an image are `noise`: "uniform" or "gaussian", both in the range of its values, or "zero". Gradients go
-    to what is inside. InvalidArgumentError for other shapes and noises.
+    The area outside of an image is filled with `noise`: "uniform" or "gaussian", both in the range of its values, or "zero".
+    Gradients go to the pixels inside. InvalidArgumentError for other shapes and noises.
 
     >>> x = tf.reshape(tf.range(9.0), [1, 3, 3, 1])
     >>> tf.image.extract_glimpse(x, (2, 2), [[1, 1]], centered=False, normalized=False)[0, :, :, 0].numpy().tolist()
@@ -96,7 +96,7 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
 
 @public
 def extract_glimpse_v1(input, size, offsets, centered=True, normalized=True, uniform_noise=True, name=None):
-    """Return glimpses as TensorFlow 1 cuts them: the offset is the middle of a window, however it is given."""
+    """Return glimpses as in TensorFlow 1: the offset is always the centre of a window."""
     image, window, offsets = _checked(input, size, offsets)
     noise = "uniform" if uniform_noise else "gaussian"
     return _glimpses(image, window, offsets, lambda x, extent, side: _first_v1(x, extent, side, centered, normalized), noise)

@@ -1,4 +1,4 @@
-"""Measures of quality, how much images differ, and of change across an image."""
+"""Similarity measures of two images, and derivatives across an image."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def _steps(images):
 
 @public
 def total_variation(images, name=None):
-    """Return the sum of the absolute differences of neighbouring pixels: a number for each image.
+    """Return the sum of the absolute differences of neighbouring pixels: a scalar for an image, [batch] for a batch.
 
     >>> float(tf.image.total_variation([[[1.0]], [[3.0]]]))
     2.0
@@ -47,7 +47,7 @@ def total_variation(images, name=None):
 
 @public
 def image_gradients(image):
-    """Return `(dy, dx)`: the next pixel minus each, down and to the right, in the shape of `image`; 0 in the last row or
+    """Return `(dy, dx)`, the differences to the next pixel down and to the right, shaped as `image`; 0 in the last row or
     column.
 
     `image` is [batch, height, width, channels].
@@ -68,7 +68,7 @@ def image_gradients(image):
 
 @public
 def sobel_edges(image):
-    """Return [batch, height, width, channels, 2]: the Sobel filters for change down and to the right; the border is mirrored.
+    """Apply Sobel filters, down and to the right, with mirrored borders: [batch, height, width, channels, 2].
 
     >>> tf.image.sobel_edges(tf.zeros([1, 4, 4, 3])).shape
     TensorShape([1, 4, 4, 3, 2])
@@ -99,7 +99,7 @@ def _comparable(img1, img2):
 
 
 def _as_single(max_val, img1, img2):
-    """Convert two images to float32, and the greatest value of the first to the same scale."""
+    """Convert two images, and the greatest value of the first, to float32 on the same scale."""
     greatest = convert_image_dtype(cast(max_val, img1.dtype), "float32")
     return convert_image_dtype(img1, "float32"), convert_image_dtype(img2, "float32"), greatest
 
@@ -122,14 +122,13 @@ def psnr(a, b, max_val, name=None) -> Tensor:
 
 
 def _gaussian(size, sigma):
-    """Return a window of the normal distribution, [size], that sums to 1."""
     distance = np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)
     window = np.exp(distance * distance * np.float32(-0.5 / sigma**2))  # host-side: a constant
     return window / window.sum()
 
 
 def _similarity(img1, img2, max_val, filter_size, filter_sigma, k1, k2):
-    """Return `(similarity, contrast and structure)` of each channel at each place of the window: float32."""
+    """Return `(similarity, contrast · structure)` of each channel at each position of the window, in float32."""
     shapes = [x.node.aval.shape for x in (img1, img2)]
     for shape in shapes:
         if any(extent < filter_size for extent in shape[-3:-1]):
@@ -158,7 +157,8 @@ def _similarity(img1, img2, max_val, filter_size, filter_sigma, k1, k2):
 def ssim(
     img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False
 ):  # fmt: skip
-    """Return the structural similarity of two images, in [−1, 1], a number for each; or for each place of the window.
+    """Return the structural similarity in [−1, 1] of each pair of images; with `return_index_map`, at each position of the
+    window.
 
     Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to structural similarity", 2004.
 
@@ -200,7 +200,7 @@ def ssim_multiscale(
 
 
 def _halved(images):
-    """Return images of half the size, means of squares of four pixels; a last odd row or column counts twice."""
+    """Return images of half the size, by means over four pixels. A last odd row or column counts twice."""
     *batch, height, width, channels = images.node.aval.shape
     flat = reshape(images, [-1, height, width, channels])
     if height % 2 or width % 2:

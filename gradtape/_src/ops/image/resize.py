@@ -1,4 +1,4 @@
-"""Images resized: every method is a linear map of the rows followed by one of the columns (see `sampling`)."""
+"""Resizing of images. Every method is a linear map of the rows followed by one of the columns (see `sampling`)."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class ResizeMethod:
 
 @lowered("the pixels of a line, mixed")
 def _along(x, *, axis, line):
-    """Return `x` with its pixels along `axis` mixed as the Taps `line` say, in the dtype of `x`."""
+    """Apply the Taps `line` to `x` along `axis`, in the dtype of `x`."""
     total = None
     for indices, weights in zip(line.indices.T, line.weights.T, strict=True):
         part = jnp.take(x, indices, axis=axis, mode="clip")
@@ -75,7 +75,6 @@ def _resized(images, size, method, *grid):
 
 
 def _unresized(grads, size, method, *grid):
-    """Return the transpose of `_resized`, from images of `size`."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / grads.shape[axis]):
         grads = _along(grads, axis=axis, line=transposed(method, size[axis - 1], grads.shape[axis], Grid(*grid)))
     return grads
@@ -105,7 +104,7 @@ def _gradient_aval(grads, size, T, **method):
 
 
 def _linear(function, transpose):
-    """Return the gradients of a resizing op and of its transpose: each other."""
+    """Register the gradients of a resizing op and of its transpose: each is the other's."""
 
     @gradient(function)
     def _(dy, images, *, size, **method):
@@ -163,14 +162,14 @@ _linear(_bicubic, _bicubic_gradient)
 _linear(_filter, _filter_gradient)
 
 
-# As TensorFlow's it has no gradient: LookupError.
+# As in TensorFlow, the op has no gradient: LookupError.
 @op("ResizeArea", infer=_float_aval)
 def _area(images, *, size, align_corners=False):
     return _resized(images.astype(SINGLE), size, "area", align_corners)
 
 
 def _by_method(images, size, method, antialias):
-    """Return `images`, four axes, resized."""
+    """Resize `images`, which have four axes."""
     if method == ResizeMethod.NEAREST_NEIGHBOR:
         return _nearest(images, size=size)
     if method == ResizeMethod.AREA:
@@ -201,7 +200,7 @@ def _size(size):
 
 
 def _within(size, shape):
-    """Return the largest size in the proportions of `shape` that fits into `size`."""
+    """Return the largest size with the aspect ratio of `shape` that fits into `size`."""
     height, width = [SINGLE(extent) for extent in shape]
     factor = min(SINGLE(size[0]) / height, SINGLE(size[1]) / width)
     return tuple([int((factor * extent).round()) for extent in (height, width)])
@@ -209,11 +208,11 @@ def _within(size, shape):
 
 @public
 def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None) -> Tensor:
-    """Return `images`, [batch, height, width, channels] or without the batch, resized to `size` (height, width).
+    """Resize `images`, [batch, height, width, channels] or without the batch, to `size` (height, width).
 
-    The result is float32 for every real dtype; with `method` "nearest" it keeps the dtype of `images`.
-    `preserve_aspect_ratio` makes it the largest in the images' own proportions that fits into `size`. `antialias`
-    widens the filter where pixels become fewer. Gradients flow through all methods but "area", which has none.
+    The result is float32 for every real dtype; with `method` "nearest" it keeps the dtype of `images`. `preserve_aspect_ratio`
+    keeps the aspect ratio, with the largest size that fits into `size`. `antialias` widens the filter for downsampling. All
+    methods but "area" have gradients. ValueError for other ranks or an unknown method.
 
     >>> tf.image.resize(tf.ones([2, 2, 1]), [4, 4]).shape
     TensorShape([4, 4, 1])
@@ -230,7 +229,7 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
 
 @public
 def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False):
-    """Return `image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it.
+    """Resize `image` to fit into the target with its aspect ratio kept, and pad both sides with zeros.
 
     >>> tf.image.resize_with_pad(tf.zeros([2, 5, 3]), 4, 4).shape
     TensorShape([4, 4, 3])
@@ -239,7 +238,7 @@ def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILI
 
 
 def fitted(image, target_height, target_width, resized):
-    """Return `resize_with_pad`, for a function of images and their size that resizes."""
+    """Resize and pad like `resize_with_pad`, by a function of images and their size."""
     image = tensor(image)
     batch = batched(image)
     target = positive_target(target_height, target_width)

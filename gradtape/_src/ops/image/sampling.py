@@ -1,7 +1,7 @@
-"""Of which pixels of a line, and how much of each, the pixels of its resized image are made: numbers of the host.
+"""The weights of old pixels in each new pixel of a resized line, computed on the host.
 
-They depend on nothing but extents, so a kernel finds them as constants. All is computed in float32, step by step as in
-TensorFlow: a place on the other side of a boundary would be another pixel.
+They depend on extents only, so a kernel uses them as constants. All is computed in float32, step by step as in TensorFlow: a
+position on the other side of a boundary would be another pixel.
 """
 
 import functools
@@ -11,32 +11,33 @@ import numpy as np
 
 SINGLE = np.float32
 TINY = 1000 * np.finfo(SINGLE).tiny
-TABLE = 1024  # TensorFlow's bicubic weights are those of a distance rounded to a multiple of 1/1024
+TABLE = 1024  # TensorFlow rounds the distances of bicubic weights to multiples of 1/1024
 KEYS, LEGACY_KEYS = -0.5, -0.75
 
 
 class Grid(NamedTuple):
-    """The places of the new pixels on the old line: TensorFlow 2's is the default.
+    """The positions of the new pixels on the old line. TensorFlow 2's is the default.
 
-    `align_corners` puts the first and the last on the old ones; without `half_pixel_centers` a pixel is its beginning.
+    `align_corners` puts the first and the last pixel on the old ones. With `half_pixel_centers` positions refer to the centres
+    of pixels, else to their left edges.
     """
 
     align_corners: bool = False
     half_pixel_centers: bool = True
 
     def step(self, size, new):
-        """Return the width of a new pixel in old pixels."""
+        """Return the width of a new pixel in units of old pixels."""
         if self.align_corners and new > 1:
             return SINGLE(size - 1) / SINGLE(new - 1)
         return SINGLE(size) / SINGLE(new)
 
     def centres(self, size, new):
-        """Return the centres of the new pixels, in old pixels from the line's beginning."""
+        """Return the centres of the new pixels, in old pixels from the start of the line."""
         first = SINGLE(0.5) if self.half_pixel_centers else SINGLE(0)
         return (_numbers(new) + first) * self.step(size, new)
 
     def places(self, size, new):
-        """Return the places of the new pixels, where each old one lies at its number."""
+        """Return the positions of the new pixels in indices of old pixels."""
         return self.centres(size, new) - (SINGLE(0.5) if self.half_pixel_centers else SINGLE(0))
 
 
@@ -47,7 +48,7 @@ class Taps(NamedTuple):
     weights: np.ndarray
 
     def matrix(self, size):
-        """Return the same as a matrix, [new pixels, `size` old ones]."""
+        """Return the Taps as a matrix, [new pixels, `size` old pixels]."""
         matrix = np.zeros((len(self.indices), size), SINGLE)
         rows = np.arange(len(matrix))[:, None]
         np.add.at(matrix, (rows, self.indices), self.weights)
@@ -59,7 +60,7 @@ CENTRED = Grid()
 
 @functools.lru_cache(maxsize=256)
 def taps(method, size, new, grid=CENTRED):
-    """Return the Taps that make `new` pixels of `size`. `method` is a key of `METHODS`, or (kernel of `FILTERS`, antialias)."""
+    """Return the Taps from `size` pixels to `new`. `method` is a key of `METHODS`, or (kernel of `FILTERS`, antialias)."""
     if isinstance(method, str):
         found = METHODS[method](size, new, grid)
     else:
@@ -70,7 +71,7 @@ def taps(method, size, new, grid=CENTRED):
 
 @functools.lru_cache(maxsize=256)
 def transposed(method, size, new, grid=CENTRED):
-    """Return the Taps of the transpose: they make `size` pixels of `new`, as a gradient flows."""
+    """Return the Taps of the transpose, from `new` pixels to `size`, which a gradient uses."""
     matrix = taps(method, size, new, grid).matrix(size).T
     used = matrix != 0
     first = used.argmax(1)
@@ -86,15 +87,15 @@ def _numbers(count):
 
 
 def _floor(x):
-    return np.floor(x).astype(np.int64)  # host-side: a place on the line
+    return np.floor(x).astype(np.int64)  # host-side: a position on the line
 
 
 def _ceil(x):
-    return np.ceil(x).astype(np.int64)  # host-side: a place on the line
+    return np.ceil(x).astype(np.int64)  # host-side: a position on the line
 
 
 def _normalized(weights):
-    """Normalize weights to a sum of 1, where there are any."""
+    """Normalize weights to a sum of 1, unless they sum to 0."""
     total = weights.sum(1, dtype=SINGLE, keepdims=True)
     some = abs(total) >= TINY
     return np.where(some, weights * (SINGLE(1) / np.where(some, total, SINGLE(1))), SINGLE(0))
@@ -122,7 +123,7 @@ def _bicubic(size, new, grid):
     step = ((place - cell.astype(SINGLE)) * SINGLE(TABLE)).round().astype(np.int64)
     indices = cell[:, None] + np.arange(-1, 3)
     weights = np.stack([far[step], near[step], near[TABLE - step], far[TABLE - step]], 1)
-    if not grid.half_pixel_centers:  # beyond the end the last pixel goes on
+    if not grid.half_pixel_centers:  # beyond the end the last pixel is repeated
         return Taps(indices, weights)
     return Taps(indices, _normalized(np.where((indices >= 0) & (indices < size), weights, SINGLE(0))))
 
@@ -137,7 +138,7 @@ def _area(size, new, grid):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Filters: functions of the distance from the sampled place, which are 0 beyond a radius
+# Filters: functions of the distance from the sampled position, which are 0 beyond a radius
 
 
 def _lanczos(radius):
@@ -178,7 +179,7 @@ FILTERS = {
 
 
 def _filtered(kernel, antialias, size, new):
-    """Return a filter around each new pixel's centre; widened where pixels become fewer, if `antialias`."""
+    """Return the Taps of a filter centred at each new pixel. If `antialias`, downsampling widens it."""
     radius, weigh = FILTERS[kernel]
     step = SINGLE(1.0 / float(SINGLE(new) / SINGLE(size)))
     widening = max(step, SINGLE(1)) if antialias else SINGLE(1)

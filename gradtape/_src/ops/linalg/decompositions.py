@@ -1,9 +1,9 @@
 """Factorisations of matrices: QR, singular values, eigenvalues, LU.
 
-Matrices stand in the last two axes; the axes in front of them are batches. Where singular values or eigenvalues are equal the
-vectors that belong to them are not unique, and have no derivative: what depends on them has the gradient NaN, and not a number
-that would be that of other vectors. A cotangent of exactly 0 has the gradient 0 there, as for vectors that are not used. Whether
-0 is right the rule cannot see: functions of a matrix, which have a derivative, are in `derivatives/spectral`.
+Matrices are the last two axes, batches the axes in front. For equal singular values or eigenvalues the vectors are not unique,
+and have no derivative, so a gradient that passes through them is NaN. A cotangent of exactly 0 has the gradient 0 there, as
+for vectors that are not used, although this may be wrong. Functions of a matrix, which have a derivative, are in
+`derivatives/spectral`.
 """
 
 from typing import NamedTuple
@@ -45,23 +45,23 @@ from gradtape._src.ops.shapes import broadcast_shapes, require
 
 
 def _real_type(dtype):
-    """Return the NumPy dtype of the absolute values of a dtype's numbers."""
+    """Return the NumPy dtype of the absolute values of numbers of `dtype`."""
     return dtypes.as_dtype(dtype).real_dtype.numpy
 
 
-DIGITS = 100  # values nearer than so many units of rounding are equal: a quotient by their difference has no right digit
+DIGITS = 100  # values that differ by fewer units of rounding count as equal: a quotient by their difference has no correct digit
 
 
 def _over_differences(w, x, of):
-    """Return `wᵢⱼ / (xⱼ − xᵢ)` for the real `x`, off the diagonal; see `_over`."""
+    """Return `wᵢⱼ / (xⱼ − xᵢ)` for real `x`, off the diagonal; see `_over`."""
     row, column = reshape(x, (*extents_of(x)[:-1], 1, extents_of(x)[-1])), reshape(x, (*extents_of(x), 1))
     return _over(set_diag(w, zeros(extents_of(w)[:-1], w.dtype)), row - column, _largest(row), _largest(of))
 
 
 def _over(w, x, largest_x, largest_w):
-    """Return `w / x`, and where `x` is 0 to rounding NaN; but 0 where `w` is 0 to rounding, as nothing depends on it.
+    """Return `w / x`; where `x` is 0 to rounding it is NaN, or 0 if `w` is 0 to rounding, too.
 
-    Zero to rounding is meant beside the largest of the values that a number was computed from.
+    Zero to rounding is relative to the largest of the values from which a number was computed.
     """
     vanishing = _vanishes(x, largest_x)
     inverse = reciprocal(cast(where(vanishing, ones_like(x), x), w.dtype))
@@ -71,7 +71,6 @@ def _over(w, x, largest_x, largest_w):
 
 
 def _largest(x):
-    """Return the largest absolute value of each matrix."""
     return reduce_max(abs_(stop_gradient(x)), [-2, -1], keepdims=True)
 
 
@@ -133,8 +132,8 @@ def _qr_gradient(q, r, dq, dr):
 def qr(input, full_matrices=False, name=None):
     """Return `(q, r)`, a named tuple, with `q r = input`: the columns of q are orthonormal, r is upper triangular.
 
-    For [..., m, n] q has min(m, n) columns, or m if `full_matrices`. No gradient (NotImplementedError) for the full
-    matrices if m > n + 1, as more than one column of q is then not unique.
+    For [..., m, n] q has min(m, n) columns, or m if `full_matrices`. The full matrices have no gradient (NotImplementedError)
+    if m > n + 1, as more than one column of q is then not unique.
 
     >>> q, r = tf.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
     >>> tf.matmul(q, r).numpy().round(4).tolist()
@@ -189,25 +188,25 @@ def _(ds, du=None, dv=None, *, input, full_matrices, op):
 
 
 def _times_diagonal(s, v):
-    """Return `diag(s) vᴴ`."""
     return reshape(s, (*extents_of(s), 1)) * adjoint(v)
 
 
 def _svd_gradient(s, u, v, ds, du, dv):
     # dA = U (diag(ds) + (J + Jᴴ) S + S (K + Kᴴ)) Vᴴ, with J = F ∘ Uᴴ dU, K = F ∘ Vᴴ dV and Fᵢⱼ = 1 / (sⱼ² − sᵢ²), and for
-    # each of U and V what leads out of its columns. Townsend, "Differentiating the singular value decomposition" (2016).
+    # each of U and V the part outside of the span of its columns. Townsend, "Differentiating the singular value decomposition"
+    # (2016).
     k = extents_of(s)[-1]
     u1, u2, v1, v2 = u[..., :k], u[..., k:], v[..., :k], v[..., k:]
     du1, du2, dv1, dv2 = du[..., :k], du[..., k:], dv[..., :k], dv[..., k:]
     values = real(s)
     row, column = reshape(s, (*extents_of(s)[:-1], 1, k)), reshape(s, (*extents_of(s), 1))
     sums = row + column
-    sums = where(equal(sums, zeros_like(sums)), ones_like(sums), sums)  # of two zeros, which do not differ
+    sums = where(equal(sums, zeros_like(sums)), ones_like(sums), sums)  # for two zeros, which do not differ
     u_du, v_dv = matmul(u1, du1, adjoint_a=True), matmul(v1, dv1, adjoint_a=True)
     j, l = _over_differences(u_du / sums, values, du1), _over_differences(v_dv / sums, values, dv1)
     middle = diag(ds) + (j + adjoint(j)) * row + column * (l + adjoint(l))
     across = reshape(values, (*extents_of(s)[:-1], 1, k))
-    if s.dtype.is_complex:  # the phases of U and V turn together
+    if s.dtype.is_complex:  # the phases of U and V change together
         turned = diag_part(v_dv)
         phases = reshape((conj(turned) - turned) / 2.0, extents_of(row))
         middle = middle + diag(reshape(_over(phases, across, _largest(across), _largest(dv1)), extents_of(s)))
@@ -222,7 +221,7 @@ def _svd_gradient(s, u, v, ds, du, dv):
 
 
 def _outwards(x1, x2, dx1, dx2, x_dx):
-    """Return the part of the cotangents of orthonormal columns `x1`, and of those that complete them, outside of their span."""
+    """Return the cotangents of orthonormal columns `x1`, and of their complement `x2`, projected out of their span."""
     out = dx1 - matmul(x1, x_dx)
     return out - matmul(x2, matmul(dx2, x1, adjoint_a=True)) if extents_of(x2)[-1] else out
 
@@ -231,9 +230,10 @@ def _outwards(x1, x2, dx1, dx2, x_dx):
 def svd(tensor, full_matrices=False, compute_uv=True, name=None):
     """Return `(s, u, v)` with `u diag(s) vᴴ = tensor`: singular values, largest first, and orthonormal columns; or only `s`.
 
-    For [..., m, n] `s` has min(m, n) real values and u and v as many columns, or m and n if `full_matrices`. The gradient of
-    what depends on u and v is that of a function which does not change with their signs (or phases). At equal singular values u
-    and v have no derivative, nor `s` a second one: NaN. `tf.autodiff.singular_value_function` and `singular_value_sum` have.
+    For [..., m, n] `s` has min(m, n) real values and u and v as many columns, or m and n if `full_matrices`. The gradient is
+    valid for functions of u and v that do not depend on their signs (or phases). At equal singular values u and v have no
+    derivative, and `s` no second one: NaN. `tf.autodiff.singular_value_function` and `singular_value_sum` have these
+    derivatives.
 
     >>> s, u, v = tf.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> s.numpy()
@@ -267,7 +267,7 @@ def _eigh(input, *, compute_v):
         e = jnp.zeros(input.shape[:-1], dtype=input.dtype)
         return (e, input) if compute_v else e
     matrix = _lower(wide(input))
-    valid = jnp.isfinite(matrix).all((-2, -1))[..., None]  # of NaN LAPACK may make numbers
+    valid = jnp.isfinite(matrix).all((-2, -1))[..., None]  # LAPACK may return numbers for NaN
     if not compute_v:
         return jnp.where(valid, jnp.linalg.eigvalsh(matrix), jnp.nan).astype(input.dtype)
     v, e = lax.linalg.eigh(matrix, symmetrize_input=False)
@@ -284,7 +284,7 @@ def _lower(x):
 @gradient(_eigh)
 def _(
     de, dv=None, *, input, op
-):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), for the lower triangle, which is read
+):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), for the lower triangle, the one that is read
     if dv is None:
         _, v = _eigh(input, compute_v=True)
         middle = diag(de)
@@ -302,8 +302,8 @@ def eigh(tensor, name=None):
     columns.
 
     Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite. At equal
-    eigenvalues the vectors have no derivative: NaN where a cotangent leads to them, and 0 where it is exactly 0. That is wrong
-    for `v · log(e) · vᴴ` at the identity: compute functions of a matrix by `tf.autodiff.eigenvalue_function`.
+    eigenvalues the vectors have no derivative: the gradient is NaN, or 0 if the cotangent is exactly 0. That 0 is wrong for `v
+    · log(e) · vᴴ` at the identity. Compute functions of a matrix by `tf.autodiff.eigenvalue_function`.
 
     >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
     >>> values.numpy()
@@ -316,7 +316,7 @@ def eigh(tensor, name=None):
 def eigvalsh(tensor, name=None) -> Tensor:
     """Return the eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read.
 
-    At equal eigenvalues they have no second derivative: NaN. A sum over them may have: `tf.autodiff.eigenvalue_sum`.
+    At equal eigenvalues they have no second derivative: NaN. `tf.autodiff.eigenvalue_sum`, a sum over them, has one.
 
     >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
     array([1., 2.], dtype=float32)
@@ -366,7 +366,7 @@ def _(de, dv=None, *, input, op):
 
 @public
 def eig(tensor, name=None):
-    """Return `(e, v)` of square matrices: eigenvalues and eigenvectors, as columns of norm 1, complex. Not in a fixed order.
+    """Return `(e, v)` of square matrices: eigenvalues and eigenvectors (columns of norm 1), complex, in no fixed order.
 
     >>> values, vectors = tf.eig([[2.0, 0.0], [0.0, 1.0]])
     >>> sorted(values.numpy().real.tolist())
@@ -377,7 +377,7 @@ def eig(tensor, name=None):
 
 @public
 def eigvals(tensor, name=None):
-    """Return the eigenvalues of square matrices, complex. Not in a fixed order.
+    """Return the eigenvalues of square matrices, complex, in no fixed order.
 
     >>> sorted(tf.eigvals([[2.0, 0.0], [0.0, 1.0]]).numpy().real.tolist())
     [1.0, 2.0]
@@ -420,8 +420,8 @@ def _lu(input, *, output_idx_type):
 
 @gradient(_lu)
 def _(dlu, dp, lu, p):
-    # L⁻ᴴ (tril(Lᴴ dL, −1) + triu(dU Uᴴ)) U⁻ᴴ is the cotangent of the rows in their new order.
-    # Giles, "An extended collection of matrix derivative results" (2008), by the same steps as for Cholesky's factor.
+    # L⁻ᴴ (tril(Lᴴ dL, −1) + triu(dU Uᴴ)) U⁻ᴴ is the cotangent of the permuted rows. Giles, "An extended collection of matrix
+    # derivative results" (2008), by the same steps as for Cholesky's factor.
     lower, upper = _lower_unit(lu), band_part(lu, 0, -1)
     dlower, dupper = band_part(dlu, -1, 0) - diag(diag_part(dlu)), band_part(dlu, 0, -1)
     below = band_part(matmul(lower, dlower, adjoint_a=True), -1, 0)
@@ -432,9 +432,9 @@ def _(dlu, dp, lu, p):
 
 @public
 def lu(input, output_idx_type=dtypes.int32, name=None):
-    """Return `(lu, p)`, a named tuple: L (below the diagonal, which is 1) and U of `L U`, the rows `p` of square matrices.
+    """Return `(lu, p)`, a named tuple, with `L U = input[p]` for square matrices: L is below the diagonal of lu, and 1 on it.
 
-    A matrix that has no inverse is an InvalidArgumentError. TensorFlow has no gradient of the factors.
+    InvalidArgumentError for a singular matrix. Unlike in TensorFlow, the factors have a gradient.
 
     >>> lu, permutation = tf.linalg.lu([[1.0, 2.0], [4.0, 4.0]])
     >>> lu.numpy().tolist(), permutation.numpy().tolist()
@@ -462,7 +462,7 @@ def _inverse_permutation(perm):
 
 
 def _check_factors(lower_upper, perm, rhs=None):
-    """Raise ValueError unless LU factors, permutation and right-hand side belong together."""
+    """Raise ValueError unless LU factors, permutation and right-hand side match."""
     if lower_upper.ndim < 2:
         raise ValueError(f"`lower_upper` must have at least 2 dimensions, received shape {lower_upper.shape}.")
     if extents_of(lower_upper)[-1] != extents_of(lower_upper)[-2]:

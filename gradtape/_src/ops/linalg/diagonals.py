@@ -1,8 +1,8 @@
-"""Parts of matrices: diagonals, bands, traces, transposes, cross products.
+"""Diagonals, bands, traces, transposes, cross products.
 
-Matrices stand in the last two axes; the axes in front of them are batches. A diagonal `k` > 0 lies above the main one, `k` < 0
-below; `k=(low, high)` is a band, whose diagonals are the rows of a compact matrix, highest first. `align` says at which end
-shorter diagonals stand there, "LEFT" or "RIGHT", for those above and those below: "RIGHT_LEFT" by default.
+Matrices are the last two axes, batches the axes in front. A diagonal `k` > 0 lies above the main one, `k` < 0 below. `k=(low,
+high)` is a band, whose diagonals are the rows of a compact matrix, highest first. `align` is the side on which shorter
+diagonals are aligned in it, "LEFT" or "RIGHT", for those above and those below: "RIGHT_LEFT" by default.
 """
 
 from math import prod
@@ -24,11 +24,11 @@ ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where diagonals lie
+# Positions of diagonals
 
 
 def _band(k):
-    """Return `k` (an int, two ints, or a tensor of them) as (low, high)."""
+    """Convert `k` (an int, two ints, or a tensor of them) to (low, high)."""
     band = [settled(each, "k") for each in static_list(k, "k")]
     if len(band) not in (1, 2):
         raise invalid(f"diag_index must have only one or two elements, received {len(band)} elements: k={k!r}.")
@@ -68,7 +68,7 @@ def _compact_shape(k, rows, columns):
 
 
 def _check_band(x, k):
-    """Raise InvalidArgumentError unless the band `k` lies within the matrices `x`."""
+    """Raise InvalidArgumentError unless the band `k` is inside of the matrices `x`."""
     _check_matrix(x)
     rows, columns = x.shape[-2:]
     for which, index in zip(("lower", "upper"), k, strict=True):
@@ -94,7 +94,7 @@ def _inside(rows, columns, k):
 
 
 def _placed(diagonal, rows, columns, k, align):
-    """Return matrices with the compact `diagonal` in the band `k`, and anything outside of it."""
+    """Return matrices with the compact `diagonal` in the band `k`; elements outside of the band are arbitrary."""
     low, high = k
     if low == high:  # a column of the matrix holds one element of the diagonal
         before = max(low, 0)
@@ -160,7 +160,7 @@ def _(dy, *, k, align):
 
 
 def _matrix_size(diagonal, k, num_rows, num_cols):
-    """Return the extents of matrices that have `diagonal` (an Aval) in the band `k`; -1 where the user gave none."""
+    """Return the extents of matrices that have `diagonal` (an Aval) in the band `k`; -1 stands for an extent not given."""
     low, high = k
     if not diagonal.ndim:
         raise invalid("diagonal must be at least 1-dim, received shape: []. Give a vector.")
@@ -188,7 +188,7 @@ def _matrix_size(diagonal, k, num_rows, num_cols):
 
 
 def _same_type(value, x):
-    """Return a padding value as a scalar Tensor of x's dtype."""
+    """Convert a padding value to a scalar Tensor of x's dtype."""
     if is_tensor(value):
         return value
     return tensor(bool(value) if x.dtype.is_bool else value, x.dtype)
@@ -254,8 +254,8 @@ def _(dy, diagonal, needs_input, needs_diagonal, *, k, align):
 
 @public
 def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT") -> Tensor:
-    """Return the matrices `input` with the diagonal or band `k` replaced by `diagonal`, which has the shape that `diag_part`
-    gives.
+    """Return the matrices `input` with the diagonal or band `k` replaced by `diagonal`, which has the shape of the result of
+    `diag_part`.
 
     >>> tf.linalg.set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
     [[0, 2], [3, 0]]
@@ -317,8 +317,7 @@ def _(dy):
 
 @public
 def tensor_diag(diagonal, name=None) -> Tensor:
-    """Return a tensor of shape `s + s` that is 0 but where the first half of the indices is the second: there it is
-    `diagonal`.
+    """Return a tensor of shape `s + s` with `diagonal`, of shape s, where both halves of the index are equal, and 0 elsewhere.
 
     >>> tf.linalg.tensor_diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
@@ -331,8 +330,7 @@ def tensor_diag(diagonal, name=None) -> Tensor:
 
 @public
 def tensor_diag_part(input, name=None) -> Tensor:
-    """Return the elements of a tensor of shape `s + s` where the first half of the indices is the second: a tensor of shape
-    `s`.
+    """Return the elements of a tensor of shape `s + s` where both halves of the index are equal: a tensor of shape `s`.
 
     >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)
@@ -367,8 +365,7 @@ def _(dy, *, num_lower, num_upper):
 
 @public
 def band_part(input, num_lower, num_upper, name=None) -> Tensor:
-    """Return matrices that keep `num_lower` diagonals below the main one and `num_upper` above (all, if negative), 0
-    elsewhere.
+    """Set matrices to 0 outside of `num_lower` diagonals below the main one and `num_upper` above (all, if negative).
 
     >>> tf.linalg.band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
     [[1, 0], [3, 4]]

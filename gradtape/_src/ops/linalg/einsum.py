@@ -1,7 +1,7 @@
 """Einstein summation. An equation such as `bij,bjk->bik` names the axes of each input and of the result.
 
-A label that is missing from the result is summed over; one that an input has twice is its diagonal; `...` stands for any
-number of axes, which broadcast. The gradient of an `Einsum` is an `Einsum`.
+A label that is missing from the result is summed over. A label that occurs twice in an input takes its diagonal. `...` stands
+for any number of axes, which broadcast. The gradient of an `Einsum` is an `Einsum`.
 """
 
 import functools
@@ -30,9 +30,7 @@ DTYPES = (*FLOATING, "int32", "int64", "uint64", *COMPLEX)
 
 @functools.lru_cache(maxsize=1024)
 def _normal(equation, count):
-    """Return an equation as a user writes it, without spaces and with a result; ValueError if it is none, or not of `count`
-    inputs.
-    """
+    """Normalize an equation: remove spaces, add the result. ValueError if it is invalid, or not for `count` inputs."""
     equation = equation.replace(" ", "")
     if not re.fullmatch(r"([a-zA-Z]|\.{3})*(,([a-zA-Z]|\.{3})*)*(->([a-zA-Z]|\.{3})*)?", equation):
         raise ValueError(f"Subscripts have incorrect format: {equation}. Write labels (letters, ...) as in 'ij,jk->ik'.")
@@ -63,9 +61,7 @@ def _normal(equation, count):
 
 @functools.lru_cache(maxsize=1024)
 def _explicit(equation, ranks):
-    """Return `(input labels, output labels)` of an equation for inputs of these ranks, each a string with a label for every
-    axis.
-    """
+    """Return `(input labels, output labels)` of an equation for inputs of these ranks, as strings with a label for every axis."""
     inputs, _, output = equation.partition("->")
     inputs = inputs.split(",")
     spare = [letter for letter in string.ascii_letters if letter not in equation]
@@ -136,7 +132,7 @@ def _einsum(*inputs, equation):
 
 
 def _without_ones(x, labels, extents, reshape):
-    """Return `x` without the axes of extent 1 that are broadcast, and the labels that are left."""
+    """Return `x` without axes of extent 1 that are broadcast, and the remaining labels."""
     left = [(label, n) for label, n in zip(labels, extents_of(x), strict=True) if n == extents[label]]
     if len(left) == len(labels):
         return x, labels
@@ -144,7 +140,7 @@ def _without_ones(x, labels, extents, reshape):
 
 
 def _on_diagonals(x, distinct, output):
-    """Return `x`, whose axes are labelled `distinct`, in the shape of `output`: zero but where axes of one label agree."""
+    """Return `x`, with axes `distinct`, as a tensor with axes `output`: 0 except where all axes of one label have one index."""
     shape = tuple([x.shape[distinct.index(label)] for label in output])
     result = lax.broadcast_in_dim(x, shape, [output.index(label) for label in distinct])
     for axis, label in enumerate(output):
@@ -175,9 +171,7 @@ def _reshaped(x, shape):
 
 
 def _cotangent(dy, output, others, labels, extents):
-    """Return the sum of products of `dy` and the other inputs, with the axes `labels`; constant along those that none of them
-    has.
-    """
+    """Return the sum of products of `dy` and the other inputs, with the axes `labels`; missing axes are broadcast."""
     factors, given = [dy, *[x for x, _ in others]], [output, *[names for _, names in others]]
     distinct = "".join(dict.fromkeys(labels))
     shared = "".join([label for label in distinct if any(label in names for names in given)])
@@ -196,15 +190,15 @@ def _cotangent(dy, output, others, labels, extents):
 
 @public
 def einsum(equation, *inputs, **kwargs) -> Tensor:
-    """Return the sum of products that `equation` names, over all labels that the result lacks.
+    """Return the sum of products `equation` over all labels that are missing from the result.
 
         tf.einsum("bij,bjk->bik", x, y)  # products of matrices
         tf.einsum("ii->i", x)            # the diagonal
         tf.einsum("...ij->...ji", x)     # transposed matrices, in whatever batch
 
-    Without `->` the result has the labels that occur once, in alphabetical order. `optimize` and `name` are accepted; the
-    order of several products is chosen so that little work is done. Inputs have one numeric dtype. ValueError for an
-    equation that makes no sense, InvalidArgumentError for shapes that do not fit it.
+    Without `->` the result has the labels that occur once, in alphabetical order. `optimize` and `name` have no effect; the
+    cheapest order of several products is chosen. Inputs have one numeric dtype. ValueError for an invalid equation,
+    InvalidArgumentError for shapes that do not match it.
 
     >>> a = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     >>> tf.einsum("ij,jk->ik", a, a).numpy().tolist()

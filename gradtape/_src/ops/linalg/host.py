@@ -1,4 +1,4 @@
-"""Functions of NumPy arrays that a compiled program calls: what SciPy has, and XLA has not."""
+"""Calls of NumPy functions from compiled programs, for functions of SciPy that XLA lacks."""
 
 import jax
 import numpy as np
@@ -7,9 +7,9 @@ from gradtape._src.core.platform.arrays import jnp, lax
 
 
 def by_numpy(function, shape, *inputs):
-    """Return what a function of float64 arrays gives on the host, an array of this shape; rows of a batch one by one.
+    """Apply a NumPy function of float64 arrays on the host. The result has shape `shape`; a batch is processed row by row.
 
-    Numbers pass as words of 32 bits: the callback runs in a thread of XLA's, where JAX may narrow those of 64.
+    Numbers pass as 32-bit words: the callback runs in a thread of XLA's, where JAX may narrow 64-bit ones.
     """
 
     def on_host(*words):

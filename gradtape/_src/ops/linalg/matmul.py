@@ -1,4 +1,4 @@
-"""Products of matrices and of batches of them: `matmul`, `matvec`, `tensordot`. `einsum` has a file of its own."""
+"""Matrix products and their batches: `matmul`, `matvec`, `tensordot`. `einsum` has its own file."""
 
 from math import prod
 
@@ -31,9 +31,9 @@ from gradtape._src.ops.shapes import COMPLEX, FLOATING, UNSIGNED, broadcast_shap
 
 MATRICES = (*FLOATING, "int32", "int64", *UNSIGNED, *COMPLEX)
 BATCHES = (*MATRICES, "int16")
-BYTES = 16  # at multiples of which a GPU's kernels want rows to start
-WORTH_COPIES = 1 << 31  # additions and multiplications of a product that pays for copies of its operands,
-WIDE = 256  # and each of its extents
+BYTES = 16  # the alignment of rows that a GPU's kernels prefer
+WORTH_COPIES = 1 << 31  # the number of multiply-adds from which copies of the operands pay
+WIDE = 256  # the least extent of such a product
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -42,12 +42,12 @@ WIDE = 256  # and each of its extents
 
 @lowered("a product with a matrix")
 def _product(x, matrix, *, contracted, dtype):
-    """Return the product over the axes `contracted`, one of each; x's other axes come first."""
+    """Multiply two operands over the axes `contracted`, one of each. The other axes of `x` come first."""
     return lax.dot_general(x, matrix, (contracted, ((), ())), preferred_element_type=dtype)
 
 
 def _missing(x, matrix, contracted):
-    """Return for both operands how much each extent lacks: along their rows, and those of the result."""
+    """Return for both operands the padding of each extent that aligns their rows, and those of the result."""
     ((of_x,), (of_matrix,)), step = contracted, BYTES // x.dtype.itemsize
     missing = [[0] * x.ndim, [0, 0]]
     for operand, lacks, axis in (
@@ -61,7 +61,7 @@ def _missing(x, matrix, contracted):
 
 
 def _is_large_and_odd(x, matrix, *, contracted, dtype):
-    """Return whether a product pays for copies of its operands, and an extent of them is not as it should be."""
+    """Return whether a product is large enough to pay for padded copies of its operands, and needs them."""
     ((of_x,), (of_matrix,)) = contracted
     k, n = x.shape[of_x], matrix.shape[1 - of_matrix]
     m = prod(x.shape) // max(k, 1)
@@ -71,7 +71,7 @@ def _is_large_and_odd(x, matrix, *, contracted, dtype):
 
 
 def _of_padded(x, matrix, *, contracted, dtype):
-    """Return the product of operands with zeros behind them, without what these give."""
+    """Compute the product of zero-padded operands, and cut the padding off."""
     padded = [
         lax.pad(operand, jnp.zeros((), operand.dtype), [(0, more, 0) for more in missing]) if any(missing) else operand
         for operand, missing in zip((x, matrix), _missing(x, matrix, contracted), strict=True)
@@ -146,8 +146,10 @@ def _(dy, a, b, needs_a, needs_b, *, transpose_a, transpose_b):
 
 
 def _thinned(dy, x, axis, summed):
-    """Return thin forms of `dy` and its factor `x`, where dy's axis (0 or 1) from the matrix's first is a structural broadcast:
-    the sum of `x` over its axis `summed` then does the work of the product.
+    """Reduce `dy` to its source if it is a structural broadcast, and `x` to its sum over the axis `summed` if that is along
+    `axis`.
+
+    Axes are 0 or 1 of the matrices. The sum does the work of the product.
     """
     rank = dy.node.aval.ndim
     source = broadcast_source(dy, ())
@@ -225,7 +227,7 @@ def _(dy, x, y, needs_x, needs_y, *, adj_x, adj_y):
 
 def _gradient_to_second(dy, x, y, adj_x, adj_y, batch):
     shape = y.node.aval.shape
-    if len(shape) == 2 and not adj_x:  # one product over all rows of all batches, in place of a sum of products
+    if len(shape) == 2 and not adj_x:  # one product over the rows of all batches, instead of a sum of products
         d, other = _thinned(dy, x, 0, 0)
         rows, columns = other.node.aval.shape[-2], dy.node.aval.shape[-1]
         d = _reshape(_like(d, (*batch, rows, columns)), shape=(prod(batch) * rows, columns))
@@ -282,9 +284,9 @@ def matmul(
 ) -> Tensor:
     """Return the product of the matrices in the last two axes of `a` and `b`: [..., m, k] times [..., k, n] is [..., m, n].
 
-    `transpose_*` and `adjoint_*` (also conjugated) turn the matrices around first. The axes in front are batches, which
-    broadcast. Numeric dtypes; `output_type` is that of the result and of the sums where it shall not be the operands'.
-    `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if the shapes do not fit.
+    `transpose_*` transposes the matrices first, `adjoint_*` conjugates them, too. The axes in front are batches, which
+    broadcast. Numeric dtypes; `output_type` is the dtype of the result and of its sums, the operands' by default.
+    `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if shapes or dtypes do not match.
 
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy().tolist()
     [[11.0]]
@@ -303,7 +305,7 @@ def matmul(
     if output_type is not None:
         return _into_type(a, b, *flags, dtypes.as_dtype(output_type))
     made, conjugated = MAT_MUL, (adjoint_a, adjoint_b)
-    if x.aval.ndim > 2 or y.aval.ndim > 2:  # whose flags conjugate, too
+    if x.aval.ndim > 2 or y.aval.ndim > 2:  # the flags of a batched product conjugate, too
         made, conjugated = _batch_mat_mul.op, (transpose_a, transpose_b)
     nodes = [conj(handle(n)).node if flip else n for n, flip in zip((x, y), conjugated, strict=True)]
     return emit(made, tuple(nodes), flags)
@@ -323,7 +325,8 @@ def _into_type(a, b, flip_a, flip_b, output_type):
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None) -> Tensor:
     """Return the product of the matrices in the last two axes of `a` and the vectors in the last axis of `b`: [..., m].
 
-    `transpose_a` and `adjoint_a` turn the matrices around first; the axes in front are batches, which broadcast.
+    `transpose_a` transposes the matrices first, `adjoint_a` conjugates them, too. The axes in front are batches, which
+    broadcast.
 
     >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
     array([3., 7.], dtype=float32)
@@ -335,7 +338,7 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
 def tensordot(a, b, axes, name=None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes; the other axes of `a` come first, then those of `b`.
 
-    `axes` is the number of last axes of `a` and first of `b`, or two lists of axes. ValueError if they cannot be paired.
+    `axes` is the number of last axes of `a` and first of `b`, or two lists of axes. ValueError if the axes cannot be paired.
 
     >>> float(tf.tensordot([1.0, 2.0], [3.0, 4.0], axes=1))
     11.0
@@ -379,13 +382,13 @@ def _paired(axes, a, b):
 
 
 def _as_matrix(x, contracted, last):
-    """Return `x` as a matrix whose columns (rows, unless `last`) are the `contracted` axes in their order.
+    """Reshape `x` to a matrix whose columns (rows, unless `last`) are the `contracted` axes in order.
 
-    Returns it with whether it is the transpose of that, and the extents of the other axes.
+    Return it with whether it is transposed, and with the extents of the other axes.
     """
     shape = x.node.aval.shape
     free = tuple([a for a in range(len(shape)) if a not in contracted])
-    known = x.node.aval.shape  # in a graph several extents may be open
+    known = x.node.aval.shape  # in a graph several extents may be unknown
     kept = tuple([known[a] for a in free])
     straight = tuple(range(len(shape)))
     columns_last = (*free, *contracted)

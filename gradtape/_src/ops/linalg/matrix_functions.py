@@ -28,13 +28,13 @@ from gradtape._src.ops.shapes import COMPLEX, require
 
 
 def _each(function, x):
-    """Return a function of one matrix, over the batch in front."""
+    """Apply a function of one matrix to each matrix of a batch."""
     flat = x.reshape(-1, *x.shape[-2:])
     return jax.vmap(function)(flat).reshape(x.shape)
 
 
 def _by_scipy(name, x):
-    """Return SciPy's function of a batch of matrices, complex, on the host."""
+    """Apply SciPy's function `name` to a batch of complex matrices, on the host."""
 
     def of_parts(parts):
         from scipy import linalg
@@ -54,7 +54,7 @@ SCHUR = "Schur's form, which JAX has for CPUs only"
 # The exponential
 
 
-# Higham, "Functions of Matrices" (2008), table 10.2: coefficients of the Padé approximants, and up to which norm they hold.
+# Higham, "Functions of Matrices" (2008), table 10.2: coefficients of the Padé approximants, and the largest norm for each.
 _PADE = {
     "float32": ((17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660),
     "float64": (
@@ -79,7 +79,7 @@ def _powers(x, coefficients):
 @public
 @op("MatrixExponential", infer=square, saves="input", traits="blockwise")
 def expm(input):
-    """Return the exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again.
+    """Return the exponential of square matrices, by scaling, a Padé approximant, and squaring.
 
     >>> print(tf.linalg.expm([[0.0, 1.0], [0.0, 0.0]]).numpy())
     [[1. 1.]
@@ -111,9 +111,10 @@ def _(dy, input):
 
 
 def _along(function, a, direction):
-    """Return the derivative of a function of matrices at `a`: the upper right block of the function of [[a, direction], [0, a]].
+    """Return the derivative of a matrix function at `a`: the upper right block of its value at [[a, direction], [0, a]].
 
-    At Aᴴ, in the direction of a cotangent, it is the cotangent of A. Higham, "Functions of Matrices" (2008), equation 3.16.
+    At Aᴴ, in the direction of the result's cotangent, it is the cotangent of A. Higham, "Functions of Matrices" (2008),
+    equation 3.16.
     """
     n = extents_of(a)[-1]
     above = concat([a, direction], -1)
@@ -136,7 +137,7 @@ lowering(_square_root, platform="cpu", rule=partial(_each, jax.scipy.linalg.sqrt
 @public
 @op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y", traits="blockwise")
 def sqrtm(input):
-    """Return the principal square root of square matrices; NaN where it is not real, for real ones.
+    """Return the principal square root of square matrices. For real matrices it is NaN if the root is not real.
 
     >>> tf.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).numpy().round(4).tolist()
     [[2.0, 0.0], [0.0, 3.0]]
@@ -169,7 +170,7 @@ def _log_rule(input):
 
 
 def _log_of_one(x):
-    """Return the logarithm of a complex matrix: square roots until it is near 1, then a Gauss-Legendre rule, scaled back.
+    """Return the logarithm of a complex matrix: square roots until it is near 1, then a Gauss-Legendre rule, and scaling.
 
     Higham, "Functions of Matrices" (2008), section 11.4.
     """
@@ -204,7 +205,7 @@ lowering(_logarithm, platform="cpu", rule=partial(_each, _log_of_one), because=S
 
 @op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule, saves="input", traits="blockwise")
 def logm(input):
-    """Return the principal logarithm of square complex matrices that have an inverse. TensorFlow has no gradient of it.
+    """Return the principal logarithm of invertible complex matrices. Unlike in TensorFlow, it has a gradient.
 
     >>> print(tf.linalg.logm(tf.constant([[1.0, 1.0], [0.0, 1.0]], tf.complex64)).numpy().real.round(4) + 0)
     [[0. 1.]
@@ -226,8 +227,8 @@ def _(dy, input):
 def matrix_rank(a, tol=None, validate_args=False, name=None):
     """Return the number of singular values of matrices [..., m, n] that exceed `tol`: an int32 for each.
 
-    `tol` broadcasts with the singular values, [..., min(m, n)]. By default it is max(m, n) times the dtype's resolution times
-    the largest singular value.
+    `tol` broadcasts with the singular values, [..., min(m, n)]. By default it is max(m, n) · ε · (largest singular value),
+    with the dtype's machine epsilon ε.
 
     >>> int(tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
     1

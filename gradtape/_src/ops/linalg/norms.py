@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and division by them."""
+"""Norms of vectors and matrices, and normalization."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
 
 def _norm_axes(ord, axis):
-    """Return `(axis, whether it is a matrix norm)`; ValueError for an order or axes that make no norm."""
+    """Return `(axis, whether it is a matrix norm)`; ValueError for an invalid order or axes."""
     if isinstance(axis, (Tensor, np.ndarray)):
         axis = static_list(axis, "axis")
         axis = axis if len(axis) > 1 else axis[0]
@@ -52,7 +52,7 @@ def _norm(x, ord, axis, of_matrix):
 
 
 def _largest_singular_value(x, axes):
-    """Return the largest singular value of the matrices in two axes of `x`, which are kept."""
+    """Return the largest singular value of the matrices in two axes of `x`, with these axes kept."""
     rank = x.ndim
     rows, columns = [axis_of(a, rank) for a in axes]
     order = (*[a for a in range(rank) if a not in (rows, columns)], rows, columns)
@@ -66,8 +66,8 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None) -> Tensor
     """Return the norm of vectors (`axis` an int, or None: all elements as one) or of matrices (`axis` a pair).
 
     `ord` for vectors is "euclidean" or a number above 0 (`(Σ|x|ᵖ)^(1/p)`; `np.inf`: the largest), for matrices "euclidean"
-    (the same as "fro"), 1, 2 (the largest singular value) or `np.inf`. The result has the dtype of `tensor`, the real one
-    but for the Euclidean norm of complex tensors. The gradient of the Euclidean norm is NaN at 0, unless it is masked.
+    (the same as "fro"), 1, 2 (the largest singular value) or `np.inf`. The result has the dtype of `tensor`. For a complex
+    `tensor` it is real, except for the Euclidean norm. The gradient of the Euclidean norm is NaN at 0, unless it is masked.
 
     >>> float(tf.norm([3.0, 4.0]))
     5.0
@@ -84,7 +84,8 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def normalize(tensor, ord="euclidean", axis=None, name=None):
-    """Return `(tensor / norm, norm)`, both in the dtype of `tensor`, the norm's axes kept. See `norm` for `ord` and `axis`.
+    """Return `(tensor / norm, norm)`, both in the dtype of `tensor`, with the reduced axes kept. See `norm` for `ord` and
+    `axis`.
 
     >>> unit, norm = tf.linalg.normalize([3.0, 4.0])
     >>> unit.numpy().round(4), norm.numpy()

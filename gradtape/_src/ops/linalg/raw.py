@@ -1,4 +1,4 @@
-"""Ops on matrices that libraries call by their types."""
+"""Raw ops on matrices that libraries call by type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def MatrixDiagPartV2(*, input, k, padding_value, name=None):
 
 @public
 def Einsum(*, inputs, equation, name=None):
-    """Return the sum of products that `equation` names, as `tf.einsum(equation, *inputs)`.
+    """Return `tf.einsum(equation, *inputs)`.
 
     >>> tf.raw_ops.Einsum(inputs=[[1.0, 2.0], [3.0, 4.0]], equation="i,i->").numpy()
     np.float32(11.0)

@@ -1,7 +1,7 @@
 """Dense linear systems: Cholesky factors, triangular and square solves, inverses, determinants, least squares.
 
-Matrices stand in the last two axes; the axes in front of them are batches. Floating dtypes (not bfloat16) and complex ones.
-A gradient is the cotangent of TensorFlow's: dL = Re⟨dA, δA⟩.
+Matrices are the last two axes, batches the axes in front. Dtypes are floating (not bfloat16) or complex. Gradients follow
+TensorFlow's convention: dL = Re⟨dA, δA⟩.
 """
 
 import itertools
@@ -32,18 +32,18 @@ INEXACT = ("float64", "float32", "float16", *COMPLEX)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What shapes are asked for, and what makes a matrix singular
+# Shape rules, and the test for singular matrices
 
 
 def check_matrix(x, index=0):
-    """Raise InvalidArgumentError unless the Aval `x` holds matrices of a dtype that linear algebra takes."""
+    """Raise InvalidArgumentError unless the Aval `x` holds matrices of a dtype that linear algebra accepts."""
     require(x, INEXACT)
     if x.ndim < 2:
         raise invalid(f"Input tensor {index} must have rank >= 2, got {x.ndim}: matrices stand in the last two axes.")
 
 
 def square(input, **attributes):
-    """Return the aval rule of a function from square matrices to matrices of the same shape."""
+    """Infer the aval of a function from square matrices to matrices of the same shape."""
     check_matrix(input)
     if input.shape[-1] != input.shape[-2]:
         raise invalid(f"Input matrix must be square.\nReceived shape {plain(input.shape)}.")
@@ -51,7 +51,7 @@ def square(input, **attributes):
 
 
 def is_singular(matrix):
-    """Return which of the matrices have a zero pivot, or a NaN one: what LAPACK cannot invert."""
+    """Return which of the matrices have a zero or NaN pivot, which LAPACK cannot invert."""
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
         return np.zeros((), bool)
     return _has_no_pivot(wide(matrix))
@@ -65,7 +65,7 @@ def _has_no_pivot(matrix):
 
 def _has_no_determinant(matrix):
     with np.errstate(all="ignore"):
-        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign may be 1, the logarithm is NaN
+        sign, log = np.linalg.slogdet(matrix)  # for a NaN pivot the sign may be 1, but the logarithm is NaN
     return ~((abs(sign) > 0) & (log == log))
 
 
@@ -81,9 +81,7 @@ def _system_not_invertible(matrix, adjoint):
 
 
 def hermitian(x):
-    """Return `(x + xᴴ) / 2` with the lower triangle of `x` halved on the diagonal: what a Hermitian matrix gets from a
-    triangle.
-    """
+    """Return `(x + xᴴ) / 2`, with the lower triangle of `x` halved on the diagonal: the cotangent of a triangle's matrix."""
     lower = set_diag(band_part(x, -1, 0), diag_part(x) / 2.0)
     return lower + adjoint(lower)
 
@@ -142,8 +140,8 @@ def _(dy, matrix, y, needs_matrix, *, lower, adjoint):  # B: A⁻ᴴ dy; A: −d
 def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None) -> Tensor:
     """Return X of `A X = rhs` for triangular matrices A, [..., m, m], and right-hand sides [..., m, k]; batches broadcast.
 
-    Only the lower triangle of `matrix` is read (the upper one unless `lower`); with `adjoint` Aᴴ stands in A's place. A zero
-    on the diagonal gives inf or NaN.
+    Only the lower triangle of `matrix` is read (the upper one unless `lower`). `adjoint` solves with Aᴴ. A zero on the
+    diagonal gives inf or NaN.
 
     >>> tf.linalg.triangular_solve([[2.0, 0.0], [1.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()
     [[2.0], [1.0]]
@@ -207,7 +205,8 @@ def _(dy, y, *, adjoint):  # dA = −A⁻ᴴ dy A⁻ᴴ
 
 @public
 def inv(input, adjoint=False, name=None) -> Tensor:
-    """Return the inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError.
+    """Return the inverse of square matrices, or with `adjoint` its conjugate transpose. InvalidArgumentError for singular
+    ones.
 
     >>> tf.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
     [[0.5, 0.0], [0.0, 0.25]]
@@ -262,7 +261,7 @@ def _(dy, matrix, y, needs_matrix, *, adjoint):  # B: A⁻ᴴ dy; A: −dB Xᴴ
 def solve(matrix, rhs, adjoint=False, name=None) -> Tensor:
     """Return X of `A X = rhs` for square matrices A, [..., m, m], and right-hand sides [..., m, k] with the same batch.
 
-    With `adjoint` Aᴴ stands in A's place. A matrix that has no inverse is an InvalidArgumentError.
+    `adjoint` solves with Aᴴ. InvalidArgumentError for a singular matrix.
 
     >>> tf.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[2.0], [8.0]]).numpy().tolist()
     [[1.0], [2.0]]
@@ -285,7 +284,7 @@ INVERTIBLE = "start from a matrix that can be inverted, such as tf.eye(n)"
 @public
 @op("MatrixDeterminant", infer=_det_rule, saves="input", flops=flops.lu, traits="blockwise", at_edge=INVERTIBLE)
 def det(input):
-    """Return the determinants of square matrices: [...]. Derivatives of any order are exact for singular ones too.
+    """Return the determinants of square matrices: [...]. Derivatives of any order are exact, also for singular ones.
 
     >>> float(tf.linalg.det([[2.0, 0.0], [0.0, 3.0]]))
     6.0
@@ -293,7 +292,7 @@ def det(input):
     if not input.shape[-1]:
         return jnp.ones(input.shape[:-2], dtype=input.dtype)
     found = jnp.linalg.det(wide(input)).astype(input.dtype)
-    return jnp.where(jnp.isnan(input).any(axis=(-2, -1)), found * np.nan, found)  # the search for a pivot passes over NaN
+    return jnp.where(jnp.isnan(input).any(axis=(-2, -1)), found * np.nan, found)  # pivoting ignores NaN
 
 
 @gradient(det)
@@ -302,7 +301,7 @@ def _(dy, input):
 
 
 def per_matrix(x):
-    """Return a tensor with a value for each matrix of a batch, with two axes of extent 1 at its end."""
+    """Add two axes of extent 1 to a tensor with one value per matrix."""
     return _reshape(x, shape=(*x.node.aval.shape, 1, 1))
 
 
@@ -314,9 +313,9 @@ def _cofactors_rule(*inputs):
 def cofactors(*inputs):
     """Return the matrix of cofactors of the first input A, the derivative of its determinant: det(A)·A⁻ᵀ, but always finite.
 
-    Or, of the determinant's derivatives in the directions of the other inputs, the derivative to A. With A = U S Vᴴ the
-    directions become E = Uᴴ δA V. The k-th derivative of det S is a sum over distinct rows i₁, …, iₖ. Its terms are the minor
-    with row iₘ of Eₘ, in the columns i₁, …, iₖ, times the other singular values.
+    With more inputs, return the derivative with respect to A of the determinant's derivatives in these directions. With A = U
+    S Vᴴ the directions become E = Uᴴ δA V. The k-th derivative of det S is a sum over distinct rows i₁, …, iₖ. Each term is
+    the minor with row iₘ of Eₘ, in the columns i₁, …, iₖ, times the other singular values.
     """
     a, *directions = [wide(x) for x in inputs]
     if not a.size:
@@ -339,7 +338,7 @@ def cofactors(*inputs):
 
 
 def _products_of_others(s, order):
-    """Return for each choice of `order` of the numbers `s` the product of the others, [..., n, …, n]; 0 for equal choices."""
+    """Return for each choice of `order` of the numbers `s` the product of the others, [..., n, …, n]; 0 for repeated choices."""
     n = s.shape[-1]
     rows = jnp.broadcast_to(s[..., None, :], (*s.shape[:-1], n + 1, n))
     rows = jnp.where(np.tri(n + 1, n, -1, dtype=bool), jnp.ones_like(rows), rows)
@@ -397,7 +396,7 @@ def _(dsign, dlog, input, sign):  # with t = tr(A⁻¹ δA): δlog|det| = Re t, 
 
 @public
 def slogdet(input, name=None):
-    """Return `(sign, log|det|)` of square matrices, a named tuple, without overflow. 0 and -inf for singular ones.
+    """Return `(sign, log|det|)` of square matrices, a named tuple, without overflow. For singular ones it is (0, -inf).
 
     For complex matrices the sign has modulus 1, and both are complex.
 
@@ -445,8 +444,8 @@ def _(dy, a, y):
 
 
 def _pinv_gradient(a, y, dy):
-    # dA = −Yᴴ dy Yᴴ + (1 − A Y) dyᴴ Y Yᴴ + Yᴴ Y dyᴴ (1 − Y A), where the rank stays as it is.
-    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973).
+    # dA = −Yᴴ dy Yᴴ + (1 − A Y) dyᴴ Y Yᴴ + Yᴴ Y dyᴴ (1 − Y A), if the rank is constant. Golub and Pereyra, "The differentiation
+    # of pseudo-inverses" (1973).
     first = matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
     left = matmul(matmul(dy, y, adjoint_a=True), y, adjoint_b=True)
     right = matmul(y, matmul(y, dy, adjoint_b=True), adjoint_a=True)
@@ -454,7 +453,7 @@ def _pinv_gradient(a, y, dy):
 
 
 def check_float_matrix(a):
-    """Raise TypeError or ValueError, as TensorFlow's compositions have it, unless `a` holds matrices of floats."""
+    """Raise TypeError or ValueError, as TensorFlow's composed functions do, unless `a` holds floating matrices."""
     if not (a.dtype.is_floating or a.dtype.is_complex):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
     if a.ndim < 2:
@@ -462,16 +461,16 @@ def check_float_matrix(a):
 
 
 def _cutoff(shape, dtype):
-    """Return the share of the largest singular value that counts as 0 for matrices of `shape` with parts of `dtype`."""
+    """Return the fraction of the largest singular value below which singular values of matrices of `shape` count as 0."""
     return 10.0 * max(shape[-2:]) * float(np.finfo(dtype).eps)
 
 
 @public
 def pinv(a, rcond=None, validate_args=False, name=None) -> Tensor:
-    """Return the pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
+    """Return the Moore-Penrose pseudoinverse of matrices [..., m, n]: [..., n, m].
 
-    Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
-    the dtype's resolution. The gradient holds where the rank does not change.
+    Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n)·ε, with
+    the dtype's machine epsilon ε. The gradient assumes a constant rank.
 
     >>> tf.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().round(4).tolist()
     [[0.5, 0.0], [0.0, 0.0]]
@@ -544,9 +543,9 @@ def _regularized(gram, l2_regularizer):
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None) -> Tensor:
     """Return the X, [..., n, k], that minimises `‖A X − rhs‖² + l2_regularizer·‖X‖²` for A [..., m, n] and rhs [..., m, k].
 
-    If m < n and nothing is regularised: the smallest X with `A X = rhs`. `fast` solves the normal equations by Cholesky's
-    method, which needs full rank (else NaN) and loses accuracy where A is badly conditioned. Otherwise X is `pinv(A) rhs`,
-    without regularisation.
+    For m < n, without regularisation, it is the X of least norm with `A X = rhs`. `fast` solves the normal equations by
+    Cholesky's method, which needs full rank (else NaN) and loses accuracy if A is ill-conditioned. Otherwise X is `pinv(A)
+    rhs`, without regularisation.
 
     >>> tf.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [[1.0], [3.0], [5.0]]).numpy().round(4).tolist()
     [[1.0], [2.0]]

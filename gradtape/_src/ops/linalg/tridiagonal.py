@@ -1,4 +1,4 @@
-"""Matrices with few diagonals: products, solves, eigenvalues."""
+"""Tridiagonal and banded matrices: products, solves, eigenvalues."""
 
 import jax
 import numpy as np
@@ -26,12 +26,12 @@ SOLVABLE = ("float64", "float32", "complex64", "complex128")
 
 
 def _next(x):
-    """Return the rows of `x`, each in the place of the one before it; the last place is 0."""
+    """Return the rows of `x` moved up by one; the last row is 0."""
     return shift(x, axis=x.ndim - 2, reverse=True)
 
 
 def _previous(x):
-    """Return the rows of `x`, each in the place of the one after it; the first place is 0."""
+    """Return the rows of `x` moved down by one; the first row is 0."""
     return shift(x, axis=x.ndim - 2, reverse=False)
 
 
@@ -58,7 +58,7 @@ def _as_compact(diagonals, diagonals_format):
 
 
 def _filled_up(x, count, reverse):
-    """Return a diagonal above (`reverse`) or below the main one, which has `count` elements, made as long as that one."""
+    """Pad a diagonal above (`reverse`) or below the main one to `count`, the length of the main one."""
     if extents_of(x)[-1] == count:
         return x
     if extents_of(x)[-1] != count - 1:
@@ -144,7 +144,7 @@ def _tridiagonal_solve(diagonals, rhs, *, partial_pivoting, perturb_singular):
 
 
 def _solve_one(below, main, above, b):
-    """Solve one tridiagonal system by Gaussian elimination with row exchanges: each step keeps a row of three elements."""
+    """Solve one tridiagonal system by Gaussian elimination with row exchanges. The state of a step is a row of three elements."""
     zero = jnp.zeros((), main.dtype)
 
     def eliminate(row, following):
@@ -200,8 +200,8 @@ def tridiagonal_solve(
 ):
     """Return X of `A X = rhs` for tridiagonal matrices A; `rhs` is [..., m, k], or [..., m] for one right-hand side each.
 
-    `diagonals` as in `tridiagonal_matmul`. Rows are always exchanged where that makes it more accurate, whatever
-    `partial_pivoting` says; a singular matrix gives NaN or inf, whatever `perturb_singular` says.
+    `diagonals` is that of `tridiagonal_matmul`. Pivoting is always on; `partial_pivoting` has no effect. A singular matrix
+    gives NaN or inf; `perturb_singular` has no effect.
 
     >>> diagonals = [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]]
     >>> print(tf.linalg.tridiagonal_solve(diagonals, [3.0, 4.0, 3.0]).numpy())
@@ -265,10 +265,10 @@ def _(dy, bands, y, needs_bands, *, lower, adjoint):
 
 @public
 def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
-    """Return X of `A X = rhs` for triangular matrices A of which only `bands`, [..., bands, m], are not 0.
+    """Return X of `A X = rhs` for triangular matrices A that are 0 outside of `bands`, [..., bands, m].
 
-    The rows of `bands` are the diagonals, the highest first: filled up at the start for a lower triangular A, else at the end.
-    With `adjoint` Aᴴ stands in A's place. Batches broadcast.
+    The rows of `bands` are the diagonals, the highest first, padded at the start for a lower triangular A, else at the end.
+    `adjoint` solves with Aᴴ. Batches broadcast.
 
     >>> bands = tf.constant([[2.0, 2.0, 2.0], [0.0, 1.0, 1.0]])
     >>> print(tf.linalg.banded_triangular_solve(bands, tf.ones([3, 1])).numpy()[:, 0])
@@ -282,7 +282,7 @@ def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
 
 
 def _chosen(e, select, select_range):
-    """Return the selected part of the ascending eigenvalues `e`, as a slice."""
+    """Return the selected part of the ascending eigenvalues `e` as a slice."""
     if select == "a":
         return slice(None)
     if select == "i":
@@ -305,9 +305,9 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     """Return the eigenvalues, smallest first, of the Hermitian matrix with diagonal `alpha`, [n], and superdiagonal `beta`, [n
     - 1].
 
-    `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval [lower, upper], whose
-    ends count as far as they are eigenvalues to rounding.
-    Eigenvalues are real. Without `eigvals_only`: `(eigenvalues, eigenvectors as columns)`. `tol` is not needed.
+    `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval [lower, upper], with a
+    tolerance of rounding at the ends. Eigenvalues are real. With `eigvals_only=False` the result is `(eigenvalues,
+    eigenvectors as columns)`. `tol` has no effect.
 
     >>> print(tf.linalg.eigh_tridiagonal([2.0, 2.0], [1.0]).numpy().round(5))
     [1. 3.]
@@ -315,7 +315,7 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     alpha, beta = tensor(alpha), tensor(beta)
     if alpha.ndim != 1 or beta.ndim != 1 or extents_of(beta)[0] != extents_of(alpha)[0] - 1:
         raise ValueError(f"alpha must be [n] and beta [n - 1], received shapes {alpha.shape} and {beta.shape}.")
-    matrix = diag(alpha) + diag(conj(beta), k=-1)  # the lower triangle is what is looked at
+    matrix = diag(alpha) + diag(conj(beta), k=-1)  # only the lower triangle is read
     if eigvals_only:
         e = real(eigvalsh(matrix))
         return e[_chosen(e, select, select_range)]

@@ -1,4 +1,4 @@
-"""Sums, products, quotients, roots: element-wise arithmetic, each op with its gradient beside it."""
+"""Element-wise sums, products, quotients and roots, with their gradients."""
 
 import numpy as np
 
@@ -24,7 +24,6 @@ INEXACT = FLOATING + COMPLEX
 
 
 def zeros_of(x):
-    """Return zeros of the shape and dtype of a Tensor."""
     return filled(x.node.aval.shape, 0, x.dtype)
 
 
@@ -34,19 +33,19 @@ def masked(dy, mask):
 
 
 def times(dy, x):
-    """Return `dy · conj(x)` for `x` of dy's shape or a scalar; if it is a scalar, a broadcast `dy` stays one."""
+    """Return `dy · conj(x)` for `x` of dy's shape or a scalar. For a scalar, a broadcast `dy` remains a broadcast."""
     x = conj(x)
     return dy * x if x.node.aval.shape else under_broadcast(lambda dy: dy * x, dy)
 
 
 def over(dy, x):
-    """Return `dy / conj(x)`, as `times`."""
+    """Return `dy / conj(x)` for `x` of dy's shape or a scalar. For a scalar, a broadcast `dy` remains a broadcast."""
     x = conj(x)
     return dy / x if x.node.aval.shape else under_broadcast(lambda dy: dy / x, dy)
 
 
 def negated(dy):
-    """Return `-dy`; a broadcast stays one."""
+    """Return `-dy`. A broadcast remains a broadcast."""
     return under_broadcast(negative, dy)
 
 
@@ -71,7 +70,8 @@ def _(dy):
 def add(x, y, name=None):
     """Return `x + y`, element-wise, with broadcasting. Any numeric dtype.
 
-    `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
+    `y` is converted to the dtype of `x` if it is no tensor. InvalidArgumentError, which is a TypeError, too, if the dtypes
+    differ.
 
     >>> tf.add([1.0, 2.0], [3.0, 4.0]).numpy()
     array([4., 6.], dtype=float32)
@@ -138,7 +138,7 @@ def _(dy, inputs):
 
 @public
 def add_n(inputs, name=None):
-    """Return the sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors.
+    """Return the sum of a list of tensors of one shape and dtype. IndexedSlices are converted to dense tensors.
 
     >>> tf.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).numpy()
     array([ 9., 12.], dtype=float32)
@@ -153,7 +153,7 @@ def add_n(inputs, name=None):
 
 @public
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
-    """Return the sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` where given.
+    """Return the sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` if these are given.
 
     >>> print(tf.math.accumulate_n([tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])]).numpy())
     [4. 6.]
@@ -213,7 +213,7 @@ def _(dy, x, y, needs_x, needs_y):
 
 @public
 def scalar_mul(scalar, x, name=None):
-    """Return `scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled.
+    """Return `scalar · x` for a number or a scalar tensor (else a ValueError). IndexedSlices stay slices.
 
     >>> print(tf.math.scalar_mul(2.0, tf.constant([1.0, 3.0])).numpy())
     [2. 6.]
@@ -260,12 +260,12 @@ def _(dy, x, y, needs_x, needs_y):  # d(x/y) = dx/y − x/y²·dy
     return over(dy, y) if needs_x else None, dy * conj(negative(x) / y / y) if needs_y else None
 
 
-# Quotients of integers are floating; float32 is enough for the small ones.
+# The dtype of a quotient of integers: float32 is precise enough for the small types.
 QUOTIENT = dict.fromkeys(INTEGER, "float64") | dict.fromkeys(("int8", "uint8", "int16", "uint16"), "float32")
 
 
 def _quotient_operands(x, y, what):
-    """Return `x` and `y` as Tensors of one floating or complex dtype; TypeError if they have not one numeric dtype."""
+    """Convert `x` and `y` to Tensors of one floating or complex dtype; TypeError if their dtypes differ or are not numeric."""
     x = tensor(x)
     y = tensor(y, hint=x.dtype)
     if x.dtype != y.dtype:
@@ -277,7 +277,7 @@ def _quotient_operands(x, y, what):
 
 
 def _beside(tensor_or_value, x):
-    """Return `x`; what is no tensor takes the dtype of one beside it."""
+    """Return `x`, converted to the dtype of the other operand if that is a tensor and `x` is not."""
     return tensor(x, tensor_or_value.dtype) if is_tensor(tensor_or_value) and not is_tensor(x) else x
 
 
@@ -285,7 +285,7 @@ def _beside(tensor_or_value, x):
 def truediv(x, y, name=None) -> Tensor:
     """Return `x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
 
-    `y` takes the dtype of `x` if it is no tensor and can; two dtypes are a TypeError.
+    `y` takes the dtype of `x` if it is no tensor. TypeError if the dtypes of two tensors differ.
 
     >>> tf.truediv([1, 3], [2, 2]).numpy()
     array([0.5, 1.5])
@@ -295,7 +295,7 @@ def truediv(x, y, name=None) -> Tensor:
 
 @public
 def divide(x, y, name=None) -> Tensor:
-    """Return `x / y`, element-wise, with broadcasting, as Python has it. Integers give floats.
+    """Return `x / y`, element-wise, with broadcasting, as Python's `/`. Integers give float64, those of 8 and 16 bits float32.
 
     >>> tf.divide([1.0, 3.0], 2.0).numpy()
     array([0.5, 1.5], dtype=float32)
@@ -321,7 +321,8 @@ def _(dy, x, y, needs_x, needs_y):
 
 @public
 def divide_no_nan(x, y, name=None) -> Tensor:
-    """Return `x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats.
+    """Return `x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give float64, those of 8 and 16 bits
+    float32.
 
     >>> print(tf.math.divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy())
     [0.  1.5]
@@ -493,7 +494,7 @@ def _(dy, x):
     if not x.dtype.is_complex:
         return zeros_of(x)
     direction, size = sign(x), _complex_abs(x)
-    along = real(conj(direction) * dy)  # a step in the direction of x changes its size only
+    along = real(conj(direction) * dy)  # a step in the direction of x changes only the absolute value
     return _div_no_nan(dy - to_complex(along, zeros_of(along)) * direction, to_complex(size, zeros_of(size)))
 
 
@@ -532,7 +533,7 @@ def _(dy, x, y, needs_x, needs_y):
 
 
 def _routed(dy, first, needs_x, needs_y):
-    """Return `dy` for the input that was taken, which is the first where `first` says so."""
+    """Send `dy` to the input that was taken: to the first where `first` is true, else to the second."""
     return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
 
 

@@ -28,7 +28,7 @@ _EULER = 0.5772156649015329
 # Kernels
 
 _INTERVALS = 64
-_TERMS = 80  # of the power series, which is for |x| ≤ 30
+_TERMS = 80  # number of terms of the power series, used for |x| ≤ 30
 _HALF = _INTERVALS // 2
 _ANGLES = [math.pi * i / _INTERVALS for i in range(_HALF + 1)]  # the integrands are even about π/2
 _SINES = [math.sin(angle) for angle in _ANGLES]
@@ -67,7 +67,6 @@ def _constants(numbers):
 
 
 def _polynomial(coefficients, x):
-    """Return Σ cₖ xᵏ."""
     return jnp.polyval(_constants(coefficients[::-1]), x)
 
 
@@ -104,7 +103,6 @@ def _oscillating(x, order):
 
 
 def _i(x):
-    """Return I₀ and I₁."""
     grown = jnp.exp(jnp.abs(x))
     return lax.bessel_i0e(x) * grown, lax.bessel_i1e(x) * grown
 
@@ -127,7 +125,7 @@ def _large_k(x, order):
 
 
 def _decaying(order, scaled):
-    """Return the kernel of Kₙ, or of eˣ Kₙ: ∞ for x ≤ 0."""
+    """Return the kernel of Kₙ, or of eˣ Kₙ if `scaled`; it is ∞ for x ≤ 0."""
 
     def kernel(x):
         small, two = x < 2, jnp.array(2, x.dtype)
@@ -143,7 +141,7 @@ def _decaying(order, scaled):
 
 
 def _series(x, order, sign):
-    """Return Jₙ(x) / xⁿ, or with the other sign Iₙ(x) / xⁿ, by the power series."""
+    """Return Jₙ(x) / xⁿ (`sign` −1) or Iₙ(x) / xⁿ (`sign` 1), by the power series."""
     quarter, total = sign * x * x / 4, jnp.zeros_like(x)
     for k in range(_TERMS, -1, -1):
         total = total * quarter / ((k + 1) * (order + k + 1)) + 1
@@ -151,7 +149,7 @@ def _series(x, order, sign):
 
 
 def _upwards(x, order, first, second, sign):
-    """Return a function of order n divided by xⁿ, by recurrence from those of orders 0 and 1."""
+    """Return a function of order n divided by xⁿ, by recurrence from the functions of orders 0 and 1."""
     inverse = 1 / x
     for n in range(1, order):
         first, second = second, sign * (first - (2 * n * inverse) * second)
@@ -160,7 +158,7 @@ def _upwards(x, order, first, second, sign):
 
 @op("BesselRatio", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x", traits="own")
 def _ratio(x, *, order, modified):
-    """Return Jₙ(x) / xⁿ, or Iₙ(x) / xⁿ if `modified`, for n ≥ 1: smooth at 0, where derivatives of J₁ and I₁ need it."""
+    """Return Jₙ(x) / xⁿ, or Iₙ(x) / xⁿ if `modified`, for n ≥ 1. It is smooth at 0, as the derivatives of J₁ and I₁ need it."""
 
     def of_size(x):
         x = jnp.abs(x)

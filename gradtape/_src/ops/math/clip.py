@@ -1,4 +1,4 @@
-"""Values and norms kept within bounds."""
+"""Clipping by value and by norm, and saturating casts."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def _values(t):
 
 
 def _like(t, values):
-    """Return `values` as what `t` is: a tensor, or slices."""
+    """Return `values` in the class of `t`: a tensor, or IndexedSlices."""
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
 
@@ -28,8 +28,8 @@ def _like(t, values):
 def clip_by_value(t, clip_value_min, clip_value_max, name=None) -> Tensor:
     """Return `t` with every element below `clip_value_min` or above `clip_value_max` replaced by that bound.
 
-    The bounds broadcast to the shape of `t`; a ValueError if they would make it larger. IndexedSlices stay slices. At a
-    bound the gradient goes to `t`, beyond it to the bound.
+    The bounds broadcast to the shape of `t`; ValueError if the result would be larger. IndexedSlices stay slices. At a bound
+    the gradient goes to `t`, beyond it to the bound.
 
     >>> tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0).numpy()
     array([-1. ,  0.5,  1. ], dtype=float32)
@@ -47,7 +47,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None) -> Tensor:
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """Return `t · clip_norm / norm` where the L2 norm over `axes` (all) is above `clip_norm`, else `t`. Float.
 
-    `clip_norm` is a scalar, and counts as 0 if negative. IndexedSlices stay slices.
+    `clip_norm` is a scalar; a negative one is taken as 0. IndexedSlices stay slices.
 
     >>> tf.clip_by_norm([3.0, 4.0], 2.5).numpy()
     array([1.5, 2. ], dtype=float32)
@@ -56,7 +56,8 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     clip_norm = max(clip_norm, 0) if isinstance(clip_norm, (int, float)) else cast(maximum(clip_norm, 0), values.dtype)
     squares = reduce_sum(values * values, axes, keepdims=True)
     positive = greater(squares, 0)
-    norm = where(positive, sqrt(where(positive, squares, 1)), squares)  # away from 0, where √ has an infinite gradient
+    # The root is not evaluated at 0, where its gradient is infinite.
+    norm = where(positive, sqrt(where(positive, squares, 1)), squares)
     scaled = values * clip_norm
     if extents_of(scaled) != extents_of(values):
         raise ValueError(f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm must be a scalar.")
@@ -71,7 +72,7 @@ def _listed(t_list):
 
 @public
 def global_norm(t_list, name=None):
-    """Return the L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing.
+    """Return the L2 norm of all elements of a list of tensors and IndexedSlices, a scalar. `None` is skipped.
 
     >>> float(tf.linalg.global_norm([tf.constant([3.0]), tf.constant([4.0])]))
     5.0
@@ -82,7 +83,7 @@ def global_norm(t_list, name=None):
 
 @public
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-    """Return a list of tensors scaled together, so that their global norm is at most `clip_norm`; and the norm they had.
+    """Scale a list of tensors so that their global norm is at most `clip_norm`; return `(list, norm before)`.
 
     `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay;
     IndexedSlices stay slices.
@@ -100,7 +101,8 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 
 @public
 def saturate_cast(value, dtype, name=None):
-    """Return `cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself.
+    """Cast `value` to `dtype`; values out of its range become the nearest bound. The parts of complex numbers are cast
+    separately.
 
     TypeError for bool and string, which have no limits.
 
@@ -121,11 +123,11 @@ def saturate_cast(value, dtype, name=None):
 
 
 def _common_limits(source, target):
-    """Return the least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
+    """Return the least and the greatest number of `source` that `target` can represent, as NumPy scalars of `source`."""
     limits = []
     for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
         number = source.as_numpy_dtype((float if source.is_floating else int)(pick(mine, other, key=float)))
-        if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounded to outside of `target`
+        if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounding has left the range of `target`
             number = np.nextafter(number, source.as_numpy_dtype(0))  # host-side: a limit, made once
         limits.append(number)
     return limits

@@ -76,7 +76,8 @@ def not_equal_or_true(x, y):
     return _not_equal(x, y, incompatible_shape_error=False)
 
 
-ABOVE, BELOW = "try a soft step, tf.sigmoid(x - y)", "try a soft step, tf.sigmoid(y - x)"  # in the place of a comparison
+# The explainer's advice for replacing a comparison.
+ABOVE, BELOW = "try a soft step, tf.sigmoid(x - y)", "try a soft step, tf.sigmoid(y - x)"
 
 
 @op("Less", infer=only(REAL, compare), broadcasting=True, flops=1, instead=BELOW, folds=True)
@@ -165,7 +166,7 @@ not_differentiable(is_nan, is_inf, is_finite, because="the result is a bool", un
 
 
 def _truth(type, rule):
-    """Return the aval rule `rule` for inputs that must be bool."""
+    """Wrap the aval rule `rule` so that it requires bool inputs."""
 
     def infer(x, *others):
         if x.dtype is not BOOL:
@@ -265,13 +266,13 @@ def invert(x):
 
 
 def _distance(x, y):
-    """Return the distance of a shift of `x`: `y` cut to [0, bits of x), as a processor's result beyond is undefined."""
+    """Return the distance of a shift of `x`: `y` clipped to [0, bits of x), beyond which processors disagree."""
     return jnp.clip(y, 0, 8 * x.dtype.itemsize - 1)
 
 
 @op("LeftShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def left_shift(x, y):
-    """Return the bits of `x` moved up by `y` places (kept to what the type has), element-wise, with broadcasting. Integers.
+    """Return `x` shifted left by `y` bits, within the width of the dtype, element-wise, with broadcasting. Integers.
 
     >>> tf.bitwise.left_shift([1, 3], [2, 1]).numpy()
     array([4, 6], dtype=int32)
@@ -281,7 +282,7 @@ def left_shift(x, y):
 
 @op("RightShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def right_shift(x, y):
-    """Return the bits of `x` moved down by `y` places, the sign kept, element-wise, with broadcasting. Integers.
+    """Return `x` shifted right by `y` bits, with the sign preserved, element-wise, with broadcasting. Integers.
 
     >>> tf.bitwise.right_shift([4, 6], [2, 1]).numpy()
     array([1, 3], dtype=int32)

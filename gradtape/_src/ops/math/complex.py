@@ -17,7 +17,7 @@ COMPLEX_OF = {"float32": dtypes.complex64.numpy, "float64": dtypes.complex128.nu
 
 
 def _part(x):
-    """Return a part of complex `x` is real."""
+    """Infer the aval of the real or imaginary part of a complex `x`."""
     return aval(x.shape, x.type.real_dtype.numpy)
 
 
@@ -39,7 +39,7 @@ def _(dy):
 def complex(real, imag, name=None) -> Tensor:
     """Return the complex numbers of real parts `real` and imaginary parts `imag`, with broadcasting.
 
-    Both float32 (gives complex64) or both float64 (gives complex128); a TypeError for other dtypes.
+    Both are float32 (result complex64) or float64 (result complex128); TypeError for other dtypes.
 
     >>> tf.complex([1.0, 2.0], [0.5, -1.0]).numpy()
     array([1.+0.5j, 2.-1.j ], dtype=complex64)
@@ -69,7 +69,7 @@ def _(dy):
 
 @public
 def real(input, name=None) -> Tensor:
-    """Return the real part of `input`, element-wise; real tensors as they are. TypeError for bool and string.
+    """Return the real part of `input`, element-wise. Real tensors are returned unchanged. TypeError for bool and string.
 
     >>> tf.math.real([1.0 + 2.0j]).numpy()
     array([1.])
@@ -115,7 +115,7 @@ def _(dy):
 
 @public
 def conj(x, name=None) -> Tensor:
-    """Return the complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string.
+    """Return the complex conjugate of `x`; real tensors are returned unchanged. TypeError for bool and string.
 
     >>> tf.math.conj([1.0 + 2.0j]).numpy()
     array([1.-2.j])

@@ -1,4 +1,4 @@
-"""Counts: of integers, of values in bins, of pairs of classes."""
+"""Counts of integers, histograms, and confusion matrices."""
 
 from math import prod
 
@@ -50,7 +50,7 @@ def _bincount_fault(input, size, binary_output):
     return "Input arr must be non-negative!"
 
 
-# TensorFlow has no gradient for it either: LookupError.
+# As in TensorFlow, there is no gradient: LookupError.
 @op("DenseBincount", infer=_bincount_rule, mixed=True, wrong=_negative_counts, status=_bincount_fault, checked="input")
 def _dense_bincount(input, weights, *, size, binary_output):
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
@@ -74,12 +74,11 @@ def bincount(
     axis=None,
     binary_output=False,
 ) -> Tensor:
-    """Count how often each of the integers 0, 1, … stands in `arr`, or sum its `weights`.
+    """Count how often each of the integers 0, 1, … occurs in `arr`, or sum its `weights`.
 
-    The result ends with the largest number, but has at least `minlength` entries and at most `maxlength`. With `axis=-1`
-    each row of a matrix is counted by itself, else all of `arr`. `binary_output` says only whether a number is there, as
-    1 or 0. Counts are of type `dtype`, sums of that of the weights, through which no gradient passes. Negative numbers
-    are an InvalidArgumentError.
+    The result has `max(arr) + 1` entries, but at least `minlength` and at most `maxlength`. With `axis=-1` each row of a matrix
+    is counted separately, else all of `arr`. `binary_output` gives 1 for each integer that occurs, and 0 for others. Counts
+    have type `dtype`, sums that of the weights; no gradient passes. InvalidArgumentError for negative numbers.
 
     >>> tf.math.bincount([0, 2, 2, 3]).numpy()
     array([1, 0, 2, 1], dtype=int32)
@@ -151,8 +150,8 @@ not_differentiable(_histogram, because="a count is piecewise constant", unregist
 def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
     """Count the `values` in each of `nbins` equal parts of `value_range`, [lower, upper].
 
-    Values outside of the range count for the nearest part. int32, int64, float32 or float64; NaN is an
-    InvalidArgumentError. The result is a vector of type `dtype`, int32 or int64.
+    Values outside of the range are counted in the nearest part. int32, int64, float32 or float64; InvalidArgumentError for NaN.
+    The result is a vector of type `dtype`, int32 or int64.
 
     >>> tf.histogram_fixed_width([-1.0, 0.5, 3.0, 9.0], [0.0, 4.0], nbins=4).numpy()
     array([2, 0, 0, 2], dtype=int32)
@@ -163,9 +162,10 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, na
 
 @public
 def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
-    """Return for each of `values` its part among `nbins` equal parts of `value_range`, [lower, upper]; outside: the nearest.
+    """Return for each of `values` the index of its bin among `nbins` equal parts of `value_range`, [lower, upper].
 
-    Floating, both of one dtype. The result has the shape of `values` and is int32, whatever `dtype` says, as TensorFlow's.
+    Values outside of the range get the nearest bin. Both arguments are floating, of one dtype. The result has the shape of
+    `values` and is int32, whatever `dtype` says, as in TensorFlow.
 
     >>> tf.histogram_fixed_width_bins([-1.0, 0.5, 3.0, 9.0], [0.0, 4.0], nbins=4).numpy()
     array([0, 0, 3, 3], dtype=int32)
@@ -201,7 +201,7 @@ def _next_class(classes):
 
 
 def _without_last_one(labels, predictions):
-    """Give both one rank: the one that has a last axis of extent 1 more loses it."""
+    """Remove the last axis of the operand that has one axis more, if its extent is 1."""
     difference = predictions.ndim - labels.ndim
     if difference == 1 and extents_of(predictions)[-1] == 1:
         return labels, squeeze(predictions, -1)
@@ -212,11 +212,10 @@ def _without_last_one(labels, predictions):
 
 @public
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=dtypes.int32, name=None) -> Tensor:
-    """Return a matrix that says how often (or with what sum of `weights`) each label, its row, got each prediction, its
-    column.
+    """Return the matrix whose entry (i, j) counts the examples with label i and prediction j, or sums their `weights`.
 
-    `labels` and `predictions` are vectors of classes 0 to `num_classes` - 1 (by default those that occur); a class out of
-    range is an InvalidArgumentError. The result is of type `dtype`.
+    `labels` and `predictions` are vectors of classes 0 to `num_classes` - 1. By default `num_classes` is the largest class + 1.
+    InvalidArgumentError for a class out of range. The result is of type `dtype`.
 
     >>> tf.math.confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
     [[1, 0], [1, 1]]

@@ -1,4 +1,4 @@
-"""Running sums, products and log-sum-exps along an axis, and the linear recurrence that their gradients are made of.
+"""Running sums, products and log-sum-exps along an axis, and the linear recurrence behind their gradients.
 
 `axis` is an int (or a tensor of one); `exclusive` leaves each element out of its own result; `reverse` runs from the end.
 """
@@ -22,7 +22,7 @@ from gradtape._src.ops.shapes import FLOATING, NUMERIC, only, same
 
 
 def _scan(function, x, axis, exclusive, reverse):
-    """Emit a scan along what a user gave as `axis`."""
+    """Record a scan along the axis that a user gave."""
     node = convert.node_of(x)
     for flag, what in ((exclusive, "exclusive"), (reverse, "reverse")):
         if type(flag) is not bool:
@@ -36,7 +36,7 @@ def _scan(function, x, axis, exclusive, reverse):
 
 
 def _moved(x, axis, reverse, fill):
-    """Return `x` moved one place along `axis` (towards its start if `reverse`), with `fill` in the free place."""
+    """Return `x` moved one position along `axis` (towards its start if `reverse`), with `fill` in the free position."""
     edges = [(0, 0, 0)] * x.ndim
     if x.shape[axis]:
         edges[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
@@ -44,12 +44,12 @@ def _moved(x, axis, reverse, fill):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What the gradients are made of
+# The ops of their gradients
 
 
 @op("Shift", infer=same, cheap=True, flops=0, traits="own")
 def shift(x, *, axis, reverse):
-    """Return `yₜ = xₜ₋₁` along `axis` (`xₜ₊₁` if `reverse`), and 0 at the end that is left free."""
+    """Return `yₜ = xₜ₋₁` along `axis` (`xₜ₊₁` if `reverse`), and 0 at the free end."""
     return _moved(x, axis, reverse, 0)
 
 
@@ -66,9 +66,7 @@ def _recurrence_rule(a, b, axis, reverse):
 
 @op("LinearRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a y", traits="own")
 def linear_recurrence(a, b, *, axis, reverse):
-    """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and
-    dtype.
-    """
+    """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis` from 0, or from the end (`hₜ₊₁`) if `reverse`. Shapes and dtypes are equal."""
 
     def after(first, second):
         return first[0] * second[0], first[1] * second[0] + second[1]
@@ -89,7 +87,7 @@ def _(dy, a, y, needs_a, needs_b, *, axis, reverse):  # db is the recurrence run
 
 @op("Cumsum", infer=only(NUMERIC, same), flops=flops.by_rows(1, 1))
 def _cumsum(x, *, axis, exclusive, reverse):
-    x = lax.optimization_barrier(x)  # the gradient of a sum is constant, and XLA would take long to fold its scan
+    x = lax.optimization_barrier(x)  # hides a constant cotangent from XLA, which would take long to fold its scan
     y = lax.cumsum(wide(x), axis, reverse).astype(x.dtype)
     return _moved(y, axis, reverse, 0) if exclusive else y
 
@@ -127,7 +125,7 @@ def _cumprod(x, *, axis, exclusive, reverse):
 @gradient(_cumprod)
 def _(dy, x, *, axis, exclusive, reverse):
     # dxᵢ = Σ_{k≥i} dy_k · Π_{j≤k, j≠i} x_j = (Π_{j<i} x_j) · sᵢ with sᵢ = dyᵢ + xᵢ₊₁·sᵢ₊₁: no division, so that
-    # zeros are exact. Exclusive: yₖ lacks x_k, so that dyᵢ₊₁ stands in dyᵢ's place.
+    # zeros are exact. Exclusive: yₖ lacks x_k, so dyᵢ₊₁ replaces dyᵢ.
     x = conj(x)
     if exclusive:
         dy = shift(dy, axis=axis, reverse=not reverse)
@@ -188,7 +186,8 @@ def _has_next(shape, axis, reverse):
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
     """Return the running `log(Σ exp(x))` along `axis`, without overflow. Floating dtypes; shape and dtype of `x`.
 
-    With `exclusive` the first is -inf; with `reverse` from the end. An axis out of range is an InvalidArgumentError.
+    With `exclusive` the first element is -inf; with `reverse` the scan runs from the end. An axis out of range is an
+    InvalidArgumentError.
 
     >>> tf.math.cumulative_logsumexp([0.0, 0.0, 0.0]).numpy().round(4)
     array([0.    , 0.6931, 1.0986], dtype=float32)

@@ -107,7 +107,7 @@ def _may_be_negative(x, y, exponent):
     status=lambda y, exponent: NEGATIVE_POWER, checked="y", when=_may_be_negative, flops=1, operator="pow",
 )  # fmt: skip
 def _pow(x, y, *, exponent=None):
-    """Return `exponent` is the value of `y` where that is one of the few with a formula of its own."""
+    """Raise `x` to the power `y`. `exponent` is the value of `y` if it is one of `_STRUCTURAL`, else None."""
     if exponent is None:
         return _integer_power(x, y) if x.dtype.kind == "i" else jnp.power(x, y)
     if exponent == int(exponent):
@@ -116,7 +116,7 @@ def _pow(x, y, *, exponent=None):
 
 
 def _integer_power(x, y):
-    """Multiply by squares, as far as the largest exponent goes; `jnp.power` looks at six bits of it."""
+    """Compute an integer power by repeated squaring up to the largest exponent; `jnp.power` reads only six bits of it."""
 
     def step(carried):
         result, square, left = carried
@@ -141,9 +141,7 @@ def _(dz, x, y, z, needs_x, needs_y, *, exponent):
 
 
 def _power_rule(x, exponent, dy):
-    """Return dy · conj(e·xᵉ⁻¹), where x⁰ keeps the derivative 0 at 0. It stays a power of x, so that a higher order is 0, not
-    None.
-    """
+    """Return dy · conj(e·xᵉ⁻¹), with the derivative 0 of x⁰ at 0. It is a power of x, so higher orders are 0 and not None."""
     return under_broadcast(lambda dy: dy * exponent, dy) * conj(pow(x, exponent - 1 if exponent else 0))
 
 
@@ -164,7 +162,7 @@ def pow(x, y, name=None) -> Tensor:
     return _pow(x, y, exponent=exponent)
 
 
-# The exponents that are structure: few, as one that counts steps must not make a program for each step.
+# Exponents that are structure: a fixed set, so that an exponent that counts steps does not compile a program for each step.
 _STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
 
 
@@ -342,7 +340,7 @@ def asinh(x):
 
 @gradient(asinh)
 def _(dy, y):
-    return dy / conj(cosh(y))  # the square of x may overflow
+    return dy / conj(cosh(y))  # not by x, whose square may overflow
 
 
 @op("Acosh", infer=_INEXACT, saves="y", flops=1)

@@ -1,7 +1,7 @@
 """The incomplete gamma and beta functions, regularized, with derivatives of any order to all of their arguments.
 
-Both are integrals from 0 to x of a density. Its derivatives to a parameter are the density times Bell's polynomial in the
-derivatives of its logarithm. Those of the integral are integrals of that, computed in float64 from x to the nearer end.
+Both are integrals of a density from 0 to x. The density's derivatives with respect to a parameter are the density times Bell's
+polynomial in the derivatives of its logarithm. Their integrals are computed in float64, from x to the nearer end.
 
 The trapezoidal rule is used after the substitution s = exp(y − exp(−y)): Takahasi and Mori, "Double exponential formulas for
 numerical integration", 1974. Against 40 digits the error is about 1e-9 of the value.
@@ -27,12 +27,12 @@ _NO_TWIN = "NumPy has no twin of it"
 # Integrals of a density's derivatives
 
 _STEPS = np.linspace(-3.3, 4.6, 220)
-_POINTS = np.exp(_STEPS - np.exp(-_STEPS))  # host-side: nodes of the rule, float64 as all of it
-_WEIGHTS = _POINTS * (1.0 + np.exp(-_STEPS)) * (_STEPS[1] - _STEPS[0])  # host-side: its weights
+_POINTS = np.exp(_STEPS - np.exp(-_STEPS))  # host-side: nodes of the rule, in float64
+_WEIGHTS = _POINTS * (1.0 + np.exp(-_STEPS)) * (_STEPS[1] - _STEPS[0])  # host-side: weights of the rule
 
 
 def _factor(orders, slope):
-    """Return the factor of a density's derivative of these two `orders`: Bell's polynomial.
+    """Return the factor by which a density is multiplied in its derivative of these two `orders`: Bell's polynomial.
 
     `slope(i, j)` is the derivative of the density's logarithm, `i` times to the first parameter and `j` times to the second.
     """
@@ -50,12 +50,12 @@ def _factor(orders, slope):
 
 
 def _polygamma(order, x):
-    """Return the derivative of ψ of an order, on arrays."""
+    """Return the `order`-th derivative of ψ, on arrays."""
     return lax.polygamma(jnp.full_like(x, order), x) if order else lax.digamma(x)
 
 
 def _integral(density, factor, rate):
-    """Return the integral over s ≥ 0 of a density, which falls about as exp(−rate · s), times a factor: both are given s."""
+    """Return the integral over s ≥ 0 of a density, which falls about as exp(−rate · s), times a factor; both are functions."""
     s = jnp.asarray(_POINTS, dtype=jnp.float64) / rate[..., None]
     weight = density(s)
     terms = jnp.where(weight > 0, weight * factor(s), 0.0)
@@ -102,7 +102,7 @@ def _(dy, a, x, needs_a, needs_x):
 
 
 def _derivative_to_a(a, x, found):
-    """Return a derivative of `igamma` to `a`, with its values at the ends: 0 where `igamma` is 0 or 1 for any a, else NaN."""
+    """Complete a derivative of `igamma` with respect to `a` by its limits: 0 where `igamma` is 0 or 1 for any a, else NaN."""
     vanishes = (x == 0) | ((x == jnp.inf) & (a > 0)) | ((a == jnp.inf) & (x > 0))
     valid = (a > 0) & ((x >= 0) | (a != a))
     return jnp.where(vanishes, jnp.zeros((), x.dtype), jnp.where(valid, found, jnp.array(jnp.nan, x.dtype)))
@@ -110,7 +110,6 @@ def _derivative_to_a(a, x, found):
 
 @op("IgammaGradA", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x")
 def _igamma_grad_a(a, x):
-    """Return the derivative of `igamma` to `a`."""
     a, x = jnp.broadcast_arrays(a, x)
     return _derivative_to_a(a, x, lax.igamma_grad_a(a, x))
 
@@ -122,7 +121,7 @@ def _(dy, a, x, needs_a, needs_x):
 
 @op("IgammaDerivative", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x", traits="own")
 def _igamma_derivative(a, x, *, order):
-    """Return the derivative of `igamma` to `a`, `order` times."""
+    """Return the `order`-th derivative of `igamma` with respect to `a`."""
     a, x = jnp.broadcast_arrays(a, x)
     valid = (a > 0) & (x > 0) & (a < jnp.inf) & (x < jnp.inf)
     one = jnp.ones((), jnp.float64)
@@ -148,13 +147,13 @@ def _igamma_derivative(a, x, *, order):
 
 @gradient(_igamma_derivative)
 def _gradients_of_derivative(dy, a, x, needs_a, needs_x, *, order):
-    """Return the gradients of the derivative of `igamma` to `a` of an order."""
+    """Return the gradients of the `order`-th derivative of `igamma` with respect to `a`."""
     da = dy * _igamma_derivative(a, x, order=order + 1) if needs_a else None
     return da, dy * _gamma_density(a, x, order) if needs_x else None
 
 
 def _gamma_density(a, x, order=0):
-    """Return the derivative of `igamma` to `x`, xᵃ⁻¹ e⁻ˣ / Γ(a), differentiated `order` times to `a`."""
+    """Return xᵃ⁻¹ e⁻ˣ / Γ(a), the derivative of `igamma` with respect to `x`, differentiated `order` times to `a`."""
 
     def slope(i, _):
         return log(x) - digamma(a) if i == 1 else -polygamma(tensor(i - 1, a.dtype), a)
@@ -187,7 +186,8 @@ _BETA = {
 def betainc(a, b, x):
     """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
 
-    float32 or float64, of one shape, or scalars. Unlike TensorFlow's it has gradients to `a` and `b`, too.
+    float32 or float64; the arguments have one shape, or are scalars. Unlike in TensorFlow, there are gradients to `a` and `b`,
+    too.
 
     >>> tf.math.betainc([1.0], [1.0], [0.25]).numpy().round(4)
     array([0.25], dtype=float32)
@@ -204,7 +204,7 @@ def _(dy, a, b, x, needs_a, needs_b, needs_x):
 
 @op("BetaincDerivative", unhosted="NumPy has no twin of polygamma, which higher orders take", **_BETA, traits="own")
 def _betainc_derivative(a, b, x, *, orders):
-    """Return the derivative of `betainc`, `orders[0]` times to `a` and `orders[1]` times to `b`."""
+    """Return the derivative of `betainc`, `orders[0]` times with respect to `a` and `orders[1]` times to `b`."""
     dtype = x.dtype
     a, b, x = [v.astype(jnp.float64) for v in jnp.broadcast_arrays(a, b, x)]
     inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
@@ -236,7 +236,7 @@ def _betainc_derivative(a, b, x, *, orders):
 
 
 def _slope_of_beta(a, b, first, second, gammas, i, j):
-    """Return the derivative of the density's logarithm, `i` times to `a` and `j` times to `b`: see `_factor`.
+    """Return the derivative of the density's logarithm, `i` times to `a` and `j` times to `b`, for `_factor`.
 
     `first` and `second` are the logarithms of t and 1 − t, `gammas(n, x)` is the n-th derivative of ψ.
     """
@@ -252,7 +252,7 @@ def _slope_of_beta(a, b, first, second, gammas, i, j):
 def _gradients_of_beta(dy, a, b, x, needs_a, needs_b, needs_x, *, orders):
     """Return the gradients of `betainc`, or of its derivative of these orders.
 
-    That of the function itself to x is xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b).
+    The derivative of `betainc` with respect to x is xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b).
     """
     i, j = orders
     da = dy * _betainc_derivative(a, b, x, orders=(i + 1, j)) if needs_a else None

@@ -1,4 +1,4 @@
-"""Order: tests of it, and the largest and smallest elements."""
+"""Tests of order, and approximate top-k."""
 
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ def is_strictly_increasing(x, name=None):
 
 
 class ApproxTopK(NamedTuple):
-    """Values, and where they stood."""
+    """The values found, and their indices."""
 
     values: Tensor
     indices: Tensor
@@ -77,7 +77,7 @@ def approx_min_k(
 
 
 def _largest(x, k, axis, sign):
-    """Return the `k` largest (sign 1) or smallest (sign -1) along an axis."""
+    """Return the `k` largest (sign 1) or smallest (sign -1) elements along an axis, with their indices."""
     x = tensor(x)
     require(x.node.aval, FLOATING)
     axis = axis_of(static(axis, "reduction_dimension"), x.ndim)

@@ -1,4 +1,4 @@
-"""Ops of special functions that libraries call by their types."""
+"""Raw ops of special functions that libraries call by type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtape._src.ops.math.incomplete import _igamma_grad_a
 
 @public
 def IgammaGradA(*, a, x, name=None):
-    """Return the derivative of `tf.math.igamma(a, x)` to `a`.
+    """Return the derivative of `tf.math.igamma(a, x)` with respect to `a`.
 
     >>> print(f"{tf.raw_ops.IgammaGradA(a=2.0, x=3.0).numpy():.4f}")
     -0.1974
@@ -21,7 +21,7 @@ def IgammaGradA(*, a, x, name=None):
 
 @public
 def SigmoidGrad(*, y, dy, name=None):
-    """Return `dy * y * (1 - y)`: the gradient to the argument of a sigmoid whose result is `y`.
+    """Return `dy * y * (1 - y)`, the gradient of a sigmoid whose result is `y`.
 
     >>> tf.raw_ops.SigmoidGrad(y=[0.5], dy=[2.0]).numpy()
     array([0.5], dtype=float32)
@@ -32,7 +32,7 @@ def SigmoidGrad(*, y, dy, name=None):
 
 @public
 def TanhGrad(*, y, dy, name=None):
-    """Return `dy * (1 - y * y)`: the gradient to the argument of `tanh`, whose result is `y`.
+    """Return `dy * (1 - y * y)`, the gradient of a `tanh` whose result is `y`.
 
     >>> tf.raw_ops.TanhGrad(y=[0.5], dy=[2.0]).numpy()
     array([1.5], dtype=float32)

@@ -1,6 +1,6 @@
 """Reductions over axes: sums, means, products, extrema, logic, norms, moments.
 
-A reduction's `axis` is None (all axes), an int or several; a tensor's value is taken. Negative axes count from the last.
+A reduction's `axis` is None (all axes), an int or several. A tensor as `axis` is evaluated. Negative axes count from the last.
 `keepdims` keeps the reduced axes with extent 1. An axis out of range or named twice is an InvalidArgumentError.
 """
 
@@ -37,14 +37,14 @@ from gradtape._src.ops.shapes import BOOL, FLOATING, NUMERIC, REAL, axes_of, onl
 
 
 def reduced(shape, axis, keepdims):
-    """Return the shape that is left of `shape` after a reduction over `axis` (a tuple of axes ≥ 0)."""
+    """Return the shape of a reduction of `shape` over `axis` (a tuple of axes ≥ 0)."""
     if keepdims:
         return kept(shape, axis)
     return tuple([n for a, n in enumerate(shape) if a not in axis])
 
 
 def kept(shape, axis):
-    """Return `shape` with extent 1 at every one of `axis`."""
+    """Return `shape` with extent 1 at each axis in `axis`."""
     return tuple([1 if a in axis else n for a, n in enumerate(shape)])
 
 
@@ -66,7 +66,7 @@ def reduction_axes(axis, rank):
     if isinstance(axis, (list, tuple)) and any(isinstance(a, (list, tuple)) for a in axis):
         if tracing():
             raise invalid(f"Shape must be at most rank 1 but is rank 2: the axes of a reduction are one list, received {axis}.")
-        axis = np.array(axis)  # called eagerly, all of them count
+        axis = np.array(axis)  # eager calls accept an array of any rank
     return _axes(convert.static_list(axis, "axis"), rank)
 
 
@@ -76,15 +76,13 @@ def _reduce(function, input_tensor, axis, keepdims):
 
 
 def restored(x, shape, axis):
-    """Return the result `x` of a reduction of `shape` over `axis`, with the reduced axes put back in, extent 1."""
+    """Reshape the result `x` of a reduction of `shape` over `axis` to the original rank, with extent 1 along reduced axes."""
     shape = kept(shape, axis)
     return x if x.node.aval.shape == shape else _reshape(x, shape=shape)
 
 
 def spread(dy, shape, axis):
-    """Return the cotangent of a sum over `axis` of a tensor of `shape`: `dy` along each of these axes, as a structural
-    broadcast.
-    """
+    """Return the cotangent of a sum over `axis` of a tensor of `shape`: a structural broadcast of `dy` along these axes."""
     if 0 < dy.node.aval.ndim < len(shape):
         dy = restored(dy, shape, axis)
     have = dy.node.aval.shape
@@ -95,7 +93,7 @@ def spread(dy, shape, axis):
 
 
 def divisor(count):
-    """Return what the sum of `count` elements is divided by: of no elements the result is empty, too, and it does not matter."""
+    """Return the divisor of a mean of `count` elements: at least 1, as a mean over an empty axis needs no exact value."""
     return count if type(count) is Dim else max(count, 1)
 
 
@@ -116,8 +114,10 @@ def _(dy, input, *, axis):
 
 @public
 def reduce_sum(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the sum of the elements over `axis`. Any numeric dtype, which the result has; 16-bit floats are summed in
-    float32.
+    """Return the sum of the elements over `axis`. Any numeric dtype, which is kept; 16-bit floats are summed in float32.
+
+    `axis` is an int, a list, or None for all axes; `keepdims` keeps the reduced axes with extent 1. InvalidArgumentError
+    for an axis out of range, or a repeated one.
 
     >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     >>> float(tf.reduce_sum(x))
@@ -146,7 +146,10 @@ def _(dy, input, *, axis):
 
 @public
 def reduce_mean(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN.
+    """Return the mean of the elements over `axis`. Any numeric dtype, which is kept; integers are rounded towards 0. NaN over
+    an empty axis.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> tf.reduce_mean([[1.0, 5.0], [7.0, 3.0]], axis=0).numpy()
     array([4., 4.], dtype=float32)
@@ -171,7 +174,7 @@ def _(dy, input, *, axis):  # dxᵢ = dy · Π_{j≠i} xⱼ, without dividing: e
 
 
 def _others(x, shape, axis):
-    """Return at each element the product of all others along `axis`."""
+    """Return at each element the product of all others along `axis`, on Tensors."""
     if not axis:
         return ones(shape, x.dtype)
     if len(axis) == 1:
@@ -190,6 +193,8 @@ def _others(x, shape, axis):
 def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0.
 
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
+
     >>> float(tf.reduce_prod([2.0, 3.0, 4.0]))
     24.0
     """
@@ -201,7 +206,7 @@ def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 
 
 def _extremum_gradient(dy, input, y, *, axis):
-    """Share `dy` equally among the elements that are equal to the extremum; the others get it times 0; a NaN makes all NaN."""
+    """Share `dy` equally among the elements equal to the extremum; others get it times 0, so that NaN spreads to all."""
     shape = input.node.aval.shape
     chosen = cast(equal(input, restored(y, shape, axis)), input.dtype)
     return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
@@ -223,7 +228,7 @@ gradient(_min)(_extremum_gradient)
 
 @public
 def reduce_max(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the largest element over `axis`; NaN if one is NaN; of nothing: -inf, or the least integer.
+    """Return the largest element over `axis`; NaN if one is NaN. Over an empty axis: -inf, or the least integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the maximum.
 
@@ -235,7 +240,7 @@ def reduce_max(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 
 @public
 def reduce_min(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the smallest element over `axis`; NaN if one is NaN; of nothing: inf, or the largest integer.
+    """Return the smallest element over `axis`; NaN if one is NaN. Over an empty axis: inf, or the largest integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the minimum.
 
@@ -273,6 +278,8 @@ def _reduce_bool(function, input_tensor, axis, keepdims):
 def reduce_any(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return whether any element over `axis` is True. bool.
 
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
+
     >>> tf.reduce_any([[True, False], [False, False]], axis=1).numpy()
     array([ True, False])
     """
@@ -282,6 +289,8 @@ def reduce_any(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 @public
 def reduce_all(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return whether all elements over `axis` are True. bool.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> bool(tf.reduce_all([True, False]))
     False
@@ -337,7 +346,10 @@ def _(dy, input, *, axis):  # dx = dy · exp(x) / Σ exp(x), both exponentials l
 
 @public
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf.
+    """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. It is -inf over an empty axis, and if all elements
+    are -inf.
+
+    `axis` and `keepdims` are those of `tf.reduce_sum`.
 
     >>> float(tf.reduce_logsumexp([1000.0, -1000.0]))
     1000.0
@@ -393,7 +405,7 @@ def _(dy, t):
 
 @public
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
-    """Return the mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).
+    """Return the variance over `axis`, the mean of `|x - mean(x)|²`, without Bessel's correction.
 
     Floating dtypes; for complex ones the result is real. Integers are a TypeError.
 

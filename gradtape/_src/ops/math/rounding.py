@@ -1,4 +1,4 @@
-"""Floats and quotients rounded to whole numbers, and remainders. Only `floormod` has a gradient."""
+"""Rounding to integers, rounded quotients, and remainders. Only `floormod` has a gradient."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
 
 @op("Floor", infer=only(FLOATING, same), flops=1, traits="steps")
 def floor(x):
-    """Return the largest whole number not above `x`, element-wise. Float.
+    """Return the largest integer not above `x`, element-wise. Float; the dtype is kept.
 
     >>> tf.floor([1.7, -1.2]).numpy()
     array([ 1., -2.], dtype=float32)
@@ -24,7 +24,7 @@ def floor(x):
 
 @op("Ceil", infer=only(FLOATING, same), flops=1, traits="steps")
 def ceil(x):
-    """Return the smallest whole number not below `x`, element-wise. Float.
+    """Return the smallest integer not below `x`, element-wise. Float; the dtype is kept.
 
     >>> tf.math.ceil([1.2, -1.7]).numpy()
     array([ 2., -1.], dtype=float32)
@@ -39,7 +39,8 @@ def _round(x):
 
 @public
 def round(x, name=None):
-    """Return the nearest whole number, element-wise, the even one of two: 0.5 and 2.5 give 0 and 2. Integers stay.
+    """Round to the nearest integer, element-wise; halves go to the even one, so 0.5 and 2.5 give 0 and 2. Integers are
+    unchanged.
 
     >>> tf.round([0.5, 1.5, 2.2]).numpy()
     array([0., 2., 2.], dtype=float32)
@@ -50,7 +51,7 @@ def round(x, name=None):
 
 @op("Rint", infer=only(FLOATING, same), flops=1, traits="steps")
 def rint(x):
-    """Return the nearest whole number, element-wise, the even one of two. Float.
+    """Round to the nearest integer, element-wise; halves go to the even one. Float.
 
     >>> tf.math.rint([0.5, 1.5, 2.2]).numpy()
     array([0., 2., 2.], dtype=float32)
@@ -130,7 +131,7 @@ def truncatediv(x, y):
 not_differentiable(truncatediv, because=STEPS)
 
 
-# TensorFlow has no gradient for it either: LookupError.
+# As in TensorFlow, there is no gradient: LookupError.
 @op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero, flops=1, traits="steps")
 def truncatemod(x, y):
     """Return the remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting. Float, int32 or int64.

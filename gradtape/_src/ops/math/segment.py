@@ -1,7 +1,7 @@
 """Segments: sums, means, products and extrema of the rows of a tensor that share an id.
 
-`segment_*` take sorted ids, one for each row; the result has as many rows as the last id says. `unsorted_segment_*` take
-ids in any order, of any shape that data's shape begins with, and the number of rows; rows with negative ids are left out.
+`segment_*` take sorted ids, one for each row; the last id + 1 is the number of result rows. `unsorted_segment_*` take the
+number of rows, and ids in any order, whose shape is a prefix of data's shape. Rows with negative ids are left out.
 """
 
 from math import prod
@@ -34,7 +34,7 @@ from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 
 @op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True, traits="own takes")
 def take_rows(x, ids):
-    """Return the rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
+    """Return the rows of `x` at `ids` (integers of any shape), with zeros for an id out of range."""
     return at(x)[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
 
 
@@ -48,9 +48,7 @@ def _(dy, x, ids):
 
 
 def _combined(data, ids, count, how, start, ordered=False):
-    """Return `count` rows that begin as `start`, each combined (`add`, `multiply`, `max`, `min`) with the rows of data of its
-    id.
-    """
+    """Return `count` rows, each the combination (`add`, `multiply`, `max`, `min`) of `start` and all rows of data with its id."""
     rows = jnp.full((count, *data.shape[ids.ndim :]), start, dtype=data.dtype)
     combine = getattr(at(rows)[ids.reshape(-1)], how)
     flat = data.reshape(ids.size, *rows.shape[1:])
@@ -58,12 +56,10 @@ def _combined(data, ids, count, how, start, ordered=False):
 
 
 def _lowest(dtype):
-    """Return the least finite value of a dtype."""
     return jnp.finfo(dtype).min if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
 
 
 def _highest(dtype):
-    """Return the largest finite value of a dtype."""
     return jnp.finfo(dtype).max if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).max
 
 
@@ -72,7 +68,7 @@ def _sum(data, ids, count, ordered=False):
 
 
 def _counts(ids, count, dtype, trailing):
-    """Return the number of rows of each segment, at least 1, as a Tensor that divides rows with `trailing` more axes."""
+    """Return the number of rows in each segment, at least 1, with `trailing` axes of extent 1 added for broadcasting."""
     rows = maximum(_unsorted_sum(ones(extents_of(ids), dtypes.int32), ids, num_segments=count), 1)
     return _reshape(cast(rows, dtype), shape=(count, *(1,) * trailing))
 
@@ -99,7 +95,7 @@ def _segment_mean(data, segment_ids, *, num_segments):
     total = _combined(wide(data), segment_ids, num_segments, "add", 0, ordered=True)
     count = _combined(jnp.ones_like(segment_ids), segment_ids, num_segments, "add", 0, ordered=True)
     count = jnp.maximum(count, 1).reshape(-1, *(1,) * (data.ndim - 1)).astype(total.dtype)
-    if jnp.issubdtype(total.dtype, jnp.integer):  # rounded towards 0
+    if jnp.issubdtype(total.dtype, jnp.integer):  # integers are rounded towards 0
         return (jnp.sign(total) * (jnp.abs(total) // count)).astype(data.dtype)
     return (total / count).astype(data.dtype)
 
@@ -110,7 +106,8 @@ def _segment_prod(data, segment_ids, *, num_segments):
 
 
 def _extremum_or_zero(data, ids, count, how, start):
-    start = start if data.dtype.kind in "iu" else jnp.sign(start) * jnp.inf  # where there are rows, infinities count
+    # The start is infinite, so that infinite elements count.
+    start = start if data.dtype.kind in "iu" else jnp.sign(start) * jnp.inf
     found = _combined(data, ids, count, how, start, ordered=True)
     present = _combined(jnp.ones_like(ids), ids, count, "add", 0, ordered=True) > 0
     return jnp.where(present.reshape(-1, *(1,) * (data.ndim - 1)), found, jnp.zeros_like(found))
@@ -127,7 +124,7 @@ def _segment_min(data, segment_ids, *, num_segments):
 
 
 def _by_sorted_ids(function, data, segment_ids):
-    """Emit a segment op whose number of rows follows from the ids' values, which are checked."""
+    """Record a segment op after checking the ids, whose values determine the number of rows."""
     data, ids = tensor(data), tensor(segment_ids)
     name = function.op.type
     require(ids.node.aval, INDEX, "Tindices")
@@ -162,8 +159,7 @@ def _by_sorted_ids(function, data, segment_ids):
 
 @public
 def segment_sum(data, segment_ids, name=None) -> Tensor:
-    """Return the sum of the rows of `data` for each id: row i of the result is the sum of those with id i, 0 if there are
-    none.
+    """Sum the rows of `data` by id: row i of the result is the sum of the rows with id i, or 0 if there are none.
 
     `segment_ids` is a sorted vector (int32 or int64) with an id ≥ 0 for each row; else InvalidArgumentError. Any numeric
     dtype; the result has `segment_ids[-1] + 1` rows.
@@ -176,7 +172,7 @@ def segment_sum(data, segment_ids, name=None) -> Tensor:
 
 @public
 def segment_mean(data, segment_ids, name=None) -> Tensor:
-    """Return the mean of the rows of `data` for each id, 0 if there are none; of integers rounded towards 0. See
+    """Return the mean of the rows of `data` for each id, 0 if there are none. Integers are rounded towards 0. See
     `segment_sum`.
 
     >>> tf.math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
@@ -238,7 +234,7 @@ def _too_large(segment_ids, num_segments):
 
 
 def _id_fault(segment_ids, num_segments):
-    """Return the first id that is too large, as a message."""
+    """Return the message for the first id that is too large."""
     place = tuple(np.argwhere(_too_large(segment_ids, num_segments))[0])
     return (
         f"segment_ids{plain(place) if place else ''} = {segment_ids[place]} is out of range [0, {num_segments}): an id below 0 "
@@ -287,8 +283,8 @@ def _by_ids(function, data, segment_ids, num_segments):
 def unsorted_segment_sum(data, segment_ids, num_segments, name=None) -> Tensor:
     """Return the sum of the rows of `data` for each of the ids 0 to `num_segments` - 1; 0 where there are none.
 
-    `segment_ids` (int32 or int64) has a shape that data's shape begins with; rows with a negative id are left out, an id
-    of `num_segments` or more is an InvalidArgumentError. Any numeric dtype.
+    The shape of `segment_ids` (int32 or int64) is a prefix of data's shape. Rows with a negative id are left out; an id of
+    `num_segments` or more is an InvalidArgumentError. Any numeric dtype.
 
     >>> tf.math.unsorted_segment_sum([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
     array([2., 4.], dtype=float32)
@@ -333,7 +329,7 @@ def unsorted_segment_min(data, segment_ids, num_segments, name=None):
 
 @public
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None) -> Tensor:
-    """Return the mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`.
+    """Return the mean of the rows for each id, 0 where there are none. Integers give float64. See `unsorted_segment_sum`.
 
     >>> tf.math.unsorted_segment_mean([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
     array([2., 2.], dtype=float32)
@@ -344,10 +340,9 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name=None) -> Tensor:
 
 @public
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
-    """Return the sum of the rows for each id, over the root of their number; 0 where there are none. See
-    `unsorted_segment_sum`.
+    """Return the sum of the rows for each id divided by √(number of rows); 0 where there are none.
 
-    Floating dtypes.
+    Floating or complex dtypes. See `unsorted_segment_sum`.
 
     >>> tf.math.unsorted_segment_sqrt_n([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy().round(4)
     array([2.    , 2.8284], dtype=float32)
@@ -397,7 +392,7 @@ def _unsorted_prod_gradient(dy, data, segment_ids):
 
 
 def _others(data, ids):
-    """Return at each row of `data` the product of the other rows of its segment; `ids` is sorted. Nothing is divided."""
+    """Return for each row of `data` the product of the other rows of its segment, without division; `ids` is sorted."""
     shape, dtype = data.node.aval.shape, data.dtype
     first = np.arange(shape[0]) == 0
     begins = logical_or(not_equal(ids, shift(ids, axis=0, reverse=False)), tensor(first))
@@ -415,7 +410,7 @@ def _others(data, ids):
 
 
 def _over_rows(flags, shape):
-    """Return a flag for each row, at each element of that row."""
+    """Broadcast a flag per row to the row's elements."""
     return _broadcast_to(_reshape(flags, shape=(shape[0], *(1,) * (len(shape) - 1))), shape=shape)
 
 
@@ -432,7 +427,7 @@ def _recurrence_rule(a, b, restarts, reverse):
 def _segment_recurrence(a, b, restarts, *, reverse):
     """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
 
-    A factor of 0 would restart it, too, but NaN and infinities of the row before would come through.
+    A factor of 0 is no substitute for a restart: NaN and infinities of the row before would pass through.
     """
     flags = lax.broadcast_in_dim(restarts, b.shape, (0,))
 
@@ -446,7 +441,7 @@ def _segment_recurrence(a, b, restarts, *, reverse):
 @gradient(_segment_recurrence)
 def _(
     dy, a, restarts, y, needs_a, needs_b, *, reverse
-):  # as that of LinearRecurrence: the last row of each segment is where the way back restarts
+):  # the gradient of LinearRecurrence; backwards, the restarts are at the last row of each segment
     last = tensor(np.arange(extents_of(dy)[0]) == (0 if reverse else extents_of(dy)[0] - 1))
     following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
     db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)

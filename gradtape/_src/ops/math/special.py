@@ -1,4 +1,4 @@
-"""Special functions: error functions, the gamma function and its relations, products that are 0 at 0, sigmoids, integrals."""
+"""Special functions: error functions, gamma and its relations, `xlogy` and the like, sigmoids, integrals."""
 
 import math
 
@@ -123,7 +123,7 @@ def digamma(x):
     >>> tf.math.digamma([1.0, 2.0]).numpy().round(4)
     array([-0.5772,  0.4228], dtype=float32)
     """
-    return jnp.where(x == 0, jnp.array(jnp.nan, x.dtype), lax.digamma(x))  # JAX 0.11 gives -inf there, TensorFlow NaN
+    return jnp.where(x == 0, jnp.array(jnp.nan, x.dtype), lax.digamma(x))  # JAX 0.11 returns -inf at 0, TensorFlow NaN
 
 
 @gradient(digamma)
@@ -133,7 +133,7 @@ def _(dy, x):
 
 @op("Polygamma", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
 def polygamma(a, x):
-    """Return the `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
+    """Return the `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not an integer.
 
     float32 or float64. There is a gradient to `x` only.
 
@@ -169,23 +169,22 @@ def _(dy, x, q, needs_x, needs_q):
     return dy * _zeta_derivative(x, q, order=1) if needs_x else None, dy * (-x * zeta(x + 1.0, q)) if needs_q else None
 
 
-_SUMMED = 12  # terms before the Euler-Maclaurin formula is used
+_SUMMED = 12  # number of terms that are added before the Euler-Maclaurin formula
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
 def _times(f, g):
-    """Return the product of two power series, which are cut off."""
     return [sum([f[i] * g[n - i] for i in range(n + 1)]) for n in range(len(f))]
 
 
 def _power(w, x, order):
-    """Return w⁻ˣ as a power series in x, up to the power `order`."""
+    """Return w⁻ˣ as a power series in x, truncated after the power `order`."""
     return [w**-x * (-jnp.log(w)) ** i / math.factorial(i) for i in range(order + 1)]
 
 
 @op("ZetaDerivative", infer=_WIDE_FLOATS, broadcasting=True, saves="x q", traits="own")
 def _zeta_derivative(x, q, *, order):
-    """Return the derivative of `zeta` to `x`, `order` times, by the Euler-Maclaurin formula.
+    """Return the `order`-th derivative of `zeta` with respect to `x`, by the Euler-Maclaurin formula.
 
     Each of its terms is a power series in x: NIST Digital Library of Mathematical Functions, 25.11.5.
     """
@@ -227,7 +226,7 @@ def lbeta(x, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Products that are 0 where the first factor is
+# Products that are 0 where the first factor is 0
 
 
 def _zero_where_zero(x, result):
@@ -235,7 +234,7 @@ def _zero_where_zero(x, result):
 
 
 def _factor(x, y):
-    """Return the first factor of a product's derivative to `x`: 1, but 0 where `x` is 0 and `y` is not finite."""
+    """Return the first factor of a product's derivative with respect to `x`: 1, but 0 where `x` is 0 and `y` is not finite."""
     return cast(logical_or(not_equal(x, 0), equal(y - y, 0)), x.dtype)
 
 

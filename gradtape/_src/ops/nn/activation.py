@@ -1,6 +1,6 @@
-"""Activation functions, and the bias that is added before them.
+"""Activation functions, and the addition of a bias.
 
-Where TensorFlow has an op for the gradient of an activation (`ReluGrad`), so has gradtape: one node, not three.
+Where TensorFlow has a gradient op for an activation (`ReluGrad`), gradtape has it, too: one node instead of three.
 """
 
 import math
@@ -31,7 +31,7 @@ from gradtape._src.ops.shapes import COMPLEX, FLOATING, NUMERIC, REAL, broadcast
 _REAL, _FLOAT = only(REAL, same), only(FLOATING, same)
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Rectifiers: linear pieces, so the gradient is masked, and the gradient's own gradient is masked alike
+# Rectifiers are piecewise linear, so the gradient is a mask, and so is the gradient of the gradient
 
 
 @op("Relu", infer=_REAL, saves="y", flops=1)
@@ -46,7 +46,7 @@ def relu(features):
 
 @op("ReluGrad", infer=_REAL, saves="features", flops=1)
 def _relu_grad(gradients, features):
-    return jnp.where(features > 0, gradients, gradients * 0)  # a product, as in TensorFlow: inf and NaN give NaN
+    return jnp.where(features > 0, gradients, gradients * 0)  # multiplied by 0, as in TensorFlow, so that inf and NaN give NaN
 
 
 @op("Relu6", infer=_REAL, saves="y", flops=2)
@@ -65,7 +65,7 @@ def _relu6_grad(gradients, features):
 
 
 def _masked(function, mask):
-    """Return the gradients of an activation and of `mask`, the op for its gradient, which needs no more than the result."""
+    """Register the gradients of an activation and of `mask`, its gradient op, which reads only the activation's result."""
 
     @gradient(function)
     def _(dy, y):
@@ -108,7 +108,7 @@ def _(dz, features, needs_gradients, needs_features, *, alpha):
 
 @public
 def leaky_relu(features, alpha=0.2, name=None) -> Tensor:
-    """Return x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32.
+    """Return x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are converted to float32.
 
     >>> tf.nn.leaky_relu([-1.0, 2.0]).numpy().round(4)
     array([-0.2,  2. ], dtype=float32)
@@ -123,7 +123,7 @@ def leaky_relu(features, alpha=0.2, name=None) -> Tensor:
 
 @public
 def crelu(features, axis=-1, name=None) -> Tensor:
-    """Return relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost.
+    """Concatenate relu(x) and relu(−x) along `axis`, which gives twice as many features. Any real dtype.
 
     >>> tf.nn.crelu([-1.0, 2.0]).numpy()
     array([0., 2., 1., 0.], dtype=float32)
@@ -135,7 +135,7 @@ def crelu(features, axis=-1, name=None) -> Tensor:
 # ---------------------------------------------------------------------------------------------------------------------
 # Exponential units
 
-ALPHA = 1.6732632423543772848170429916717  # of selu; Klambauer et al., Self-Normalizing Neural Networks, 2017
+ALPHA = 1.6732632423543772848170429916717  # the constant of selu, from Klambauer et al., Self-Normalizing Neural Networks, 2017
 SCALE = 1.0507009873554804934193349852946
 
 
@@ -170,7 +170,7 @@ def _selu_grad(gradients, outputs):
 
 
 def _exponential(function, slope):
-    """Return the gradients of an exponential unit and of `slope`, the op for its gradient: both read the unit's result."""
+    """Register the gradients of an exponential unit and of `slope`, its gradient op. Both read the unit's result."""
 
     @gradient(function)
     def _(dy, y):
@@ -231,7 +231,7 @@ def _(dy, features, *, approximate):
 
 @public
 def gelu(features, approximate=False, name=None) -> Tensor:
-    """Return x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float.
+    """Return x·Φ(x), element-wise, where Φ is the standard normal distribution function; `approximate` uses tanh. Float.
 
     >>> tf.nn.gelu([-1.0, 2.0]).numpy().round(4)
     array([-0.1587,  1.9545], dtype=float32)
@@ -263,7 +263,7 @@ def _(dy, features, beta, needs_features, needs_beta):  # with s = sigmoid(βx):
 def silu(features, beta=1.0) -> Tensor:
     """Return x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
 
-    `beta` is taken in the dtype of `features`; it broadcasts, and has a gradient.
+    `beta` is converted to the dtype of `features`, broadcasts with it, and has a gradient.
 
     >>> tf.nn.silu([-1.0, 2.0]).numpy().round(4)
     array([-0.2689,  1.7616], dtype=float32)

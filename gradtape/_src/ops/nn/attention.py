@@ -1,4 +1,4 @@
-"""Attention: means of values, weighted by how well their keys fit a query."""
+"""Attention: means of values, weighted by the similarity of their keys to a query."""
 
 import math
 
@@ -16,18 +16,19 @@ from gradtape._src.ops.linalg.einsum import einsum
 from gradtape._src.ops.math.compare import greater_equal, logical_and
 from gradtape._src.ops.nn.softmax import softmax
 
-LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e308}  # room for what is added to it
+# The most negative finite mask value, scaled by 0.7 so that adding a score cannot overflow.
+LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e308}
 
 
 @public
 def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, name=None) -> Tensor:
     """Return softmax(`query` · `key`ᵀ · `scale` + `bias`) · `value`, for each head: [batch, targets, heads, width].
 
-    `query` is [batch, targets, heads, size], `key` [batch, sources, heads, size], `value` [batch, sources, heads, width];
-    keys and values may have fewer heads, of which each serves as many queries' heads. `scale` is 1/√size by default. `bias`
-    and `mask` (bool: which sources count) broadcast to [batch, heads, targets, sources]; with `is_causal` sources behind
-    the target do not count. A target without sources takes the mean of all. Softmax of 16-bit floats is in float32.
-    Vaswani et al., "Attention is all you need", 2017.
+    `query` is [batch, targets, heads, size], `key` [batch, sources, heads, size], `value` [batch, sources, heads, width]; keys
+    and values may have fewer heads, each shared by several query heads. `scale` is 1/√size by default. `bias` and `mask`
+    (bool, True for sources that count) broadcast to [batch, heads, targets, sources]. `is_causal` masks the sources behind the
+    target. A target without sources takes the mean of all. Softmax of 16-bit floats is computed in float32. Vaswani et al.,
+    "Attention is all you need", 2017.
 
     >>> tf.nn.scaled_dot_product_attention(tf.ones([1, 2, 1, 4]), tf.ones([1, 3, 1, 4]), tf.ones([1, 3, 1, 4])).shape
     TensorShape([1, 2, 1, 4])
@@ -55,7 +56,7 @@ def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=
 
 
 def _check(query, key, value):
-    """Raise InvalidArgumentError unless the shapes go together."""
+    """Raise InvalidArgumentError unless the shapes are compatible."""
     shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
     if {query.ndim, key.ndim, value.ndim} != {4}:
         raise invalid(f"Attention takes tensors [batch, length, heads, size], received {shapes}. Use tf.expand_dims for a head.")

@@ -1,9 +1,9 @@
-"""Losses over many classes by a sample of them, and the samplers.
+"""Losses over a sample of many classes, and the samplers.
 
-A sampler gives classes, and how often it expects each class among them: Q in "Candidate Sampling Algorithms Reference"
+A sampler returns classes, and the expected count of each in the sample: Q in "Candidate Sampling Algorithms Reference"
 (TensorFlow), and in Jean et al., "On using very large target vocabulary for neural machine translation", 2014.
 
-Distinct classes, drawn again and again until there are enough, come in the order of log p + Gumbel noise: the largest are the
+Distinct classes, in the order in which repeated draws find them, are sorted by log p + Gumbel noise. So the largest are the
 sample (Yellott, 1977). The number of draws is a sum of geometric numbers, one for each class.
 """
 
@@ -36,7 +36,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 
 class Candidates(NamedTuple):
-    """The result of a sampler: int64 [num_sampled], float32 like the true classes, and float32 [num_sampled]."""
+    """The result of a sampler: classes int64 [num_sampled], and expected counts float32 of the true and the sampled classes."""
 
     sampled_candidates: Tensor
     true_expected_count: Tensor
@@ -48,7 +48,7 @@ class Candidates(NamedTuple):
 
 
 def _check(true_classes, num_true, num_sampled, range_max, unique):
-    """Raise InvalidArgumentError unless the arguments of a sampler go together."""
+    """Raise InvalidArgumentError unless the arguments of a sampler are consistent."""
     if true_classes.dtype != INT64:
         raise invalid(
             f"true_classes was expected to be a int64 tensor but is a {true_classes.type.name} tensor: bring it to int64 with "
@@ -85,7 +85,7 @@ def _fault(true_classes, num_true, num_sampled, unique, range_max):
 
 
 def _sampled(state, true_classes, weights, num_sampled, unique):
-    """Return the three results of a sampler whose class c has the probability `weights[c]` over their sum."""
+    """Draw the three results of a sampler in which class c has a probability proportional to `weights[c]`."""
     p = weights / jnp.sum(weights, dtype=weights.dtype)
     noise = 1.0 - philox.uniform(state, (p.size + num_sampled,), p.dtype)  # in (0, 1]
     if unique:
@@ -102,7 +102,7 @@ def _sampled(state, true_classes, weights, num_sampled, unique):
 
 
 def _sampler(type, weights):
-    """Return the sampler op `type`; `weights(range_max)` are its classes'."""
+    """Create the sampler op `type`, in which `weights(range_max)` are the weights of the classes."""
 
     @op(type, mixed=True, infer=_avals, wrong=_are_outside, status=_fault, checked="true_classes")
     def sample(state, true_classes, *, num_true, num_sampled, unique, range_max):
@@ -154,10 +154,11 @@ def _drawn(function, seed, true_classes, *weights, **sizes):
 
 @public
 def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """Return `num_sampled` of the classes [0, range_max), all alike, distinct if `unique`; and how often each is expected.
+    """Sample `num_sampled` of the classes [0, range_max) with equal probability, distinct if `unique`; return their expected
+    counts, too.
 
-    `true_classes` is int64 [batch, num_true]. Gives the sample, int64 [num_sampled], the expected counts of the true
-    classes and those of the sample, float32.
+    `true_classes` is int64 [batch, num_true]. The result is the sample, int64 [num_sampled], the expected counts of the true
+    classes, and those of the sample, float32.
 
     >>> sample, expected, _ = tf.random.uniform_candidate_sampler([[0], [5]], 1, 3, unique=False, range_max=6)
     >>> print(sample.shape, expected.numpy().tolist())
@@ -171,7 +172,7 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
 def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
     """Sample like `uniform_candidate_sampler`, with probabilities (log(c + 2) − log(c + 1)) / log(range_max + 1) of class c.
 
-    That fits classes in the order of their frequency, as words of a lexicon are.
+    It suits classes that are sorted by falling frequency, as a vocabulary is.
 
     >>> expected = tf.random.log_uniform_candidate_sampler([[0, 8]], 2, 1, unique=False, range_max=9)[1]
     >>> print(expected.numpy().round(3))
@@ -221,7 +222,7 @@ def fixed_unigram_candidate_sampler(
 
 @public
 def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
-    """Return all classes [0, num_sampled), each expected once: for tests.
+    """Return all classes [0, num_sampled), each with the expected count 1. It is a sampler for tests.
 
     >>> print([x.numpy().tolist() for x in tf.nn.all_candidate_sampler([[1]], 1, 3, unique=True)])
     [[0, 1, 2], [[1.0]], [1.0, 1.0, 1.0]]
@@ -255,9 +256,10 @@ not_differentiable(_accidental_hits, because="it depends on integers only")
 
 @public
 def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
-    """Find sampled classes that are true ones: rows of `true_classes`, places in `sampled_candidates`, and the lowest float32.
+    """Find sampled classes that are true classes: return rows of `true_classes`, indices into `sampled_candidates`, and the
+    lowest float32.
 
-    Scattered into [batch, num_sampled] and added to logits, the weights take these classes out.
+    The third result are weights. Scattered into [batch, num_sampled] and added to logits, they remove these classes.
 
     >>> rows, places, weights = tf.nn.compute_accidental_hits([[5], [7]], [7, 1, 5], num_true=1)
     >>> print(rows.numpy(), places.numpy(), weights.numpy() < -1e38)
@@ -318,9 +320,9 @@ def nce_loss(
 ):
     """Return the noise-contrastive estimation loss of each example [batch] (Gutmann and Hyvärinen, 2010).
 
-    `weights` [classes, width] (or a list of tables, one behind the other) and `biases` [classes] make logits of `inputs`
-    [batch, width]. These are for the true classes `labels`, [batch, num_true], and for `sampled_values`: what a candidate
-    sampler gives, by default `log_uniform_candidate_sampler`. The gradients to `weights` and `biases` are IndexedSlices.
+    `weights` [classes, width] (or a list of tables to concatenate) and `biases` [classes] map `inputs` [batch, width] to
+    logits. Logits are computed for the true classes `labels`, [batch, num_true], and for `sampled_values`, the result of a
+    candidate sampler (by default `log_uniform_candidate_sampler`). The gradients to `weights` and `biases` are IndexedSlices.
 
     >>> weights, biases, inputs, labels = tf.zeros([10, 2]), tf.zeros([10]), tf.ones([2, 2]), tf.constant([[0], [1]])
     >>> print(tf.nn.nce_loss(weights, biases, labels, inputs, num_sampled=4, num_classes=10).shape)
@@ -351,8 +353,8 @@ def sampled_softmax_loss(
 ):
     """Return the softmax cross-entropy of each example [batch] over the true and a sample of the other classes.
 
-    For training with many classes; it is less than the full one. The arguments are those of `nce_loss`. With
-    `remove_accidental_hits` sampled classes that are true ones are left out.
+    It is for training with many classes, and lower than the full cross-entropy. The arguments are those of `nce_loss`. With
+    `remove_accidental_hits` sampled classes that are also true classes are left out.
 
     >>> weights, biases, inputs, labels = tf.zeros([10, 2]), tf.zeros([10]), tf.ones([2, 2]), tf.constant([[0], [4]])
     >>> sampled = tf.constant([4, 5], tf.int64), tf.ones([2, 1]), tf.ones([2])

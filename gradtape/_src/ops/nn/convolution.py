@@ -1,7 +1,7 @@
 """Convolutions of one to three spatial axes: strided, dilated, grouped, transposed.
 
-A convolution is linear in the image and in the filter, so it comes as three ops: itself, and its transpose with respect
-to either. Each is the gradient of the other two, which closes all orders.
+A convolution is linear in the image and in the filter, so it is three ops: itself, and its transposes with respect to both.
+Each is the gradient of the other two, so gradients of any order need no other op.
 """
 
 from functools import partial
@@ -41,7 +41,7 @@ GEOMETRY = ("strides", "padding", "explicit_paddings", "data_format", "dilations
 
 
 def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilations):
-    """Raise InvalidArgumentError or UnimplementedError unless a window can move in this way."""
+    """Raise InvalidArgumentError or UnimplementedError unless the attributes of a window are valid."""
     one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
     check_paddings(padding, explicit_paddings, data_format)
     spatial, channel = spatial_axes(data_format)
@@ -60,7 +60,7 @@ def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilat
 
 
 def image_and_filter(rank, image, filter_shape, **geometry):
-    """Raise InvalidArgumentError unless shapes of images and filters are such as a window over `rank` axes can have."""
+    """Raise InvalidArgumentError unless the shapes of image and filter are valid for a window over `rank` axes."""
     check_geometry(rank, **geometry)
     if len(filter_shape) != rank + 2:
         raise invalid(
@@ -81,7 +81,7 @@ def image_and_filter(rank, image, filter_shape, **geometry):
 
 
 def _dense_aval(rank, input, filter, **geometry):
-    """Return the Aval of a convolution; InvalidArgumentError where the two do not fit."""
+    """Infer the Aval of a convolution; InvalidArgumentError if image and filter do not match."""
     require(input, (*FLOATING, "int32") if rank == 2 else FLOATING)
     image_and_filter(rank, input.shape, filter.shape, **geometry)
     _, channel = spatial_axes(geometry["data_format"])
@@ -102,7 +102,7 @@ def _dense_aval(rank, input, filter, **geometry):
 
 
 def transposed_aval(what, forward, input, filter, out_backprop, **geometry):
-    """Check that an image, a filter and a cotangent fit each other: `forward` of the first two is like the third."""
+    """Raise InvalidArgumentError unless the cotangent has the shape that `forward` infers from image and filter."""
     expected = forward(input=input, filter=filter, **geometry)
     if out_backprop.ndim != input.ndim:
         raise invalid(f"{what}: out_backprop must be {input.ndim}-dimensional: {plain(out_backprop.shape)}.")
@@ -132,7 +132,7 @@ def transposed_aval(what, forward, input, filter, out_backprop, **geometry):
 
 
 class Family(NamedTuple):
-    """A kind of convolution and its transposes: three functions of Tensors."""
+    """A kind of convolution and its two transposes, as functions of Tensors."""
 
     forward: object
     to_input: object
@@ -142,8 +142,8 @@ class Family(NamedTuple):
 def family(types, forward_aval, kernels, own=1, traits="product contracts", in_groups=lambda shape: shape):
     """Define the three ops of a kind of convolution, each with its gradient, under the type names `types`.
 
-    `forward_aval` is the rule for the convolution's result; `kernels` are functions of arrays, shapes and Sweeps;
-    `in_groups` takes the shape of a filter to [*window, channels / groups, outputs]; `own` is that of `flops.convolution`.
+    `forward_aval` is the aval rule of the convolution; `kernels` are functions of arrays, shapes and Sweeps; `in_groups`
+    converts the shape of a filter to [*window, channels / groups, outputs]; `own` is that of `flops.convolution`.
     """
 
     def to_input_aval(filter, out_backprop, *, input_sizes, **geometry):
@@ -216,7 +216,7 @@ DENSE = {k: family(types, partial(_dense_aval, k), KERNELS, traits=_traits[k]) f
 
 
 def geometry(rank, strides, padding, data_format, dilations):
-    """Return the attributes of a convolution from its arguments as users give them."""
+    """Convert the arguments of a public convolution to attributes of its op."""
     data_format = CHANNELS_LAST[rank] if data_format is None else data_format
     padding, numbers = paddings(padding, rank + 2)
     return {
@@ -229,7 +229,7 @@ def geometry(rank, strides, padding, data_format, dilations):
 
 
 def _flat_geometry(stride, padding, data_format, dilations):
-    """Return the attributes of a convolution over one axis, done over two: before it stands one of extent 1; and where."""
+    """Convert the arguments of a convolution over one axis to those over two; also return where the axis of extent 1 goes."""
     data_format, axis, wide_format = flat_format(data_format)
     padding, numbers = paddings(padding, 3)
     return {
@@ -245,8 +245,8 @@ def _flat_geometry(stride, padding, data_format, dilations):
 def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None) -> Tensor:
     """Convolve over one axis: `input` [..., width, channels] with `filters` [extent, channels / groups, outputs].
 
-    `padding` is "SAME" (the result is as wide as the input, over the stride), "VALID" (none), or a list of pairs. The
-    dtype is floating.
+    The result is [..., width, outputs]. `padding` is "SAME" (its width is the input's, divided by the stride and rounded up),
+    "VALID" (none), or a list of pairs. The dtype is floating.
 
     >>> tf.nn.conv1d(tf.reshape(tf.range(4.0), [1, 4, 1]), tf.ones([2, 1, 1]), 1, "VALID").numpy().ravel()
     array([1., 3., 5.], dtype=float32)
@@ -257,7 +257,7 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
 
 
 def _like(input, filters):
-    """Return the images as a Tensor; an array takes the dtype of filters that are one."""
+    """Convert the images to a Tensor, an array to the dtype of the filters."""
     return tensor(input, filters.dtype if is_tensor(filters) and not is_tensor(input) else None)
 
 
@@ -265,10 +265,11 @@ def _like(input, filters):
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None) -> Tensor:
     """Convolve over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
 
-    For strides s, dilations d and padding p it is: y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o].
-    With `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
-    spatial axis, or four. `padding` is "SAME", "VALID", or four pairs. If the filter has fewer channels than the input,
-    both are split into groups. The result has the input's dtype, which is floating or int32.
+    With strides s, dilations d and padding p: y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o]. The
+    result is [..., height, width, outputs]. With `data_format="NCHW"` the channels are before the spatial axes. `strides` and
+    `dilations` are one int, one for each spatial axis, or four. `padding` is "SAME", "VALID", or four pairs. If the filter has
+    fewer channels than the input, both are split into groups. The dtype is floating or int32, and is kept.
+    InvalidArgumentError if the shapes do not match.
 
     >>> tf.nn.conv2d(tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1]), 1, "VALID").numpy().ravel()
     array([4., 4., 4., 4.], dtype=float32)
@@ -290,7 +291,7 @@ def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None
 
 @public
 def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None) -> Tensor:
-    """Return `conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1.
+    """Apply `conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. ValueError if both strides and dilations are above 1.
 
     >>> tf.nn.convolution(tf.reshape(tf.range(4.0), [1, 4, 1]), tf.ones([2, 1, 1])).numpy().ravel()
     array([1., 3., 5.], dtype=float32)
@@ -308,7 +309,7 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
 
 @public
 def atrous_conv2d(value, filters, rate, padding, name=None):
-    """Return `conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations.
+    """Apply `conv2d` with a filter that is dilated by `rate`: `convolution` with dilations.
 
     >>> print(tf.nn.atrous_conv2d(tf.ones([1, 5, 5, 1]), tf.ones([3, 3, 1, 1]), 2, "VALID").numpy().ravel())
     [9.]
@@ -321,7 +322,7 @@ def atrous_conv2d(value, filters, rate, padding, name=None):
 
 
 def _output_shape(output_shape, image, filters, rank, data_format):
-    """Return the extents that were asked for; given for the spatial axes only, the others follow."""
+    """Return the full shape of a transposed convolution's result, if only its spatial extents are given."""
     extents = static_list(output_shape, "output_shape")
     if len(extents) == rank:
         batch, channels = extents_of(image)[0], extents_of(filters)[-2]
@@ -366,8 +367,8 @@ def conv2d_transpose(
 ) -> Tensor:
     """Return the transpose of `conv2d` with respect to its input, also called deconvolution.
 
-    `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four
-    extents of the result, or its height and width: `conv2d` of something of that shape has the shape of `input`.
+    `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four extents of
+    the result, or its height and width. `conv2d` of that shape must give the shape of `input`.
 
     >>> tf.nn.conv2d_transpose(tf.ones([1, 2, 2, 1]), tf.ones([2, 2, 1, 1]), [1, 4, 4, 1], 2).shape
     TensorShape([1, 4, 4, 1])
@@ -389,7 +390,7 @@ def conv3d_transpose(
 
 @public
 def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
-    """Return `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`.
+    """Apply `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`.
 
     >>> print(tf.nn.conv_transpose(tf.ones([1, 2, 1]), tf.ones([2, 1, 1]), [1, 4, 1], 2).numpy().ravel())
     [1. 1. 1. 1.]

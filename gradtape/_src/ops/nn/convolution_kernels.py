@@ -1,4 +1,4 @@
-"""The kernels of convolutions, and the rules by which they are computed: `convolution` has the ops."""
+"""The kernels of convolutions, and their lowering rules. The ops are in `convolution`."""
 
 import itertools
 from functools import partial
@@ -11,11 +11,12 @@ from gradtape._src.ops.nn import planes
 from gradtape._src.ops.nn.as_products import is_looped, product_of_patches, products_of_cells
 from gradtape._src.ops.nn.window import CHANNELS_LAST, cells, padded, spatial_axes, stacked_views, views
 
-# Up to so many channels and cells of the window, the filter's gradient is one product with the patches of the image.
+# Up to this number of channels and window cells, the gradient to the filter is one product with the patches of the image.
 FEW_CHANNELS, FEW_CELLS = 4, 64
 
 # ---------------------------------------------------------------------------------------------------------------------
-# XLA's own. `ways` are the Sweeps of the window over the spatial axes; filters are [*window, channels / groups, outputs].
+# XLA's own convolutions. `ways` are the Sweeps of the window over the spatial axes; filters are [*window, channels / groups,
+# outputs].
 
 
 def _groups(channels, filter_shape):
@@ -23,12 +24,12 @@ def _groups(channels, filter_shape):
 
 
 def _filter_format(data_format, kind):
-    """Return the order of the filter's axes, in JAX's letters: the spatial ones as in the image, then `kind`."""
+    """Return the order of the filter's axes in JAX's letters: the spatial axes as in the image, then `kind`."""
     return data_format.replace("N", "").replace("C", "") + kind
 
 
 def _in_order(x, kernel, numbers):
-    """Return the permutations of the axes of the image, the filter and the result to the order [batch, *spatial, channels]."""
+    """Return permutations that bring the axes of image, filter and result to the order [batch, *spatial, channels]."""
     (batch, channel, *spatial), (outputs, inputs, *window), (first, second, *others) = lax.conv_dimension_numbers(
         x.shape, kernel.shape, numbers
     )
@@ -91,10 +92,10 @@ def convolve(x, kernel, *, ways, data_format):
 
 @lowered("a convolution's transpose, to the image")
 def to_input(kernel, dy, *, shape, ways, data_format):
-    """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    """Convolve dy, with zeros inserted for the stride, with the reversed filter."""
     _, channel = spatial_axes(data_format)
     groups, kind = _groups(shape[channel], kernel.shape), "OI"
-    if groups > 1:  # in and out change places within each group
+    if groups > 1:  # swaps inputs and outputs within each group
         *extents, inputs, outputs = kernel.shape
         kernel = jnp.swapaxes(kernel.reshape(*extents, inputs, groups, -1), -3, -1)
         kernel, kind = kernel.reshape(*extents, outputs // groups, groups * inputs), "IO"
@@ -112,7 +113,7 @@ def to_input(kernel, dy, *, shape, ways, data_format):
 
 @lowered("a convolution's transpose, to the filter")
 def to_filter(x, dy, *, shape, ways, data_format):
-    """Return a convolution of the image with dy, in which batches and channels have changed places."""
+    """Convolve the image with dy, with batch and channel axes swapped."""
     numbers = (
         data_format.translate(str.maketrans("NC", "CN")),
         data_format.translate(str.maketrans("NC", "IO")),
@@ -123,7 +124,7 @@ def to_filter(x, dy, *, shape, ways, data_format):
 
 
 def _patches_product(x, dy, *, shape, ways, data_format):
-    """Return [window · channels, places] × [places, outputs]."""
+    """Compute the gradient to the filter as [window · channels, places] × [places, outputs]."""
     spatial, channel = spatial_axes(data_format)
     x = jnp.transpose(x, (channel, 0, *spatial))
     patches = stacked_views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))
@@ -132,7 +133,7 @@ def _patches_product(x, dy, *, shape, ways, data_format):
 
 
 def _group_products(x, dy, *, shape, ways, data_format):
-    """Return for each cell of the window and each group the product [channels, places] × [places, outputs]."""
+    """Compute the gradient to the filter as [channels, places] × [places, outputs] for each window cell and group."""
     _, channel = spatial_axes(data_format)
     groups = _groups(x.shape[channel], shape)
 
@@ -149,7 +150,7 @@ def _group_products(x, dy, *, shape, ways, data_format):
 KERNELS = convolve, to_input, to_filter
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Their other rules
+# Alternative rules
 
 LOOPED = "more cells than the image has: XLA makes loops of it. The last layer of a discriminator takes 132 ms for 1.3"
 PLANES = "three axes, as XLA has fast code for two. 16 × 16 × 16 with 32 channels: 30 ms for 7.8, with strides 73 for 1.8"

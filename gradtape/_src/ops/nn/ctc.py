@@ -1,8 +1,8 @@
-"""Connectionist temporal classification: how improbable a label sequence is, over all its alignments with the frames.
+"""Connectionist temporal classification: the negative log-likelihood of a label sequence over all alignments with the frames.
 
-Graves, Fernández, Gomez and Schmidhuber, "Connectionist temporal classification", 2006. A frame says a class or blank;
-an alignment stands for the labels that are left when repetitions are merged and blanks taken out. Its states are the
-labels with a blank before, between and behind them; the recursions over them are in logarithms.
+Graves, Fernández, Gomez and Schmidhuber, "Connectionist temporal classification", 2006. A frame emits a class or a blank. An
+alignment yields the labels that are left after repetitions are merged and blanks are removed. Its states are the labels with a
+blank before, between and behind them; the recursions over them are in logarithms.
 """
 
 import functools
@@ -35,63 +35,64 @@ INTEGERS = ("int32", "int64")
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
-# What TensorFlow gives an alignment that begins or ends where none may: labels that do not fit have no other.
+# TensorFlow's penalty for an alignment that begins or ends in an invalid state: labels that do not fit have no other.
 LOG_0 = math.log(1e-307)
 logger = logging.getLogger("gradtape")
 
 
 def _states(labels, blank, merge):
-    """Return the class of each state [batch, states], whether it may follow the state two before it, and whether itself.
+    """Return for each state [batch, states] its class, whether it may follow the state two before it, and whether it may
+    follow itself.
 
-    Unless repetitions `merge`, a label is said in one frame, and any other may be said in the next.
+    Unless repetitions `merge`, a label is emitted in exactly one frame, and any other label may follow it directly.
     """
     batch, count = labels.shape
     classes = at(jnp.full((batch, 2 * count + 1), blank, jnp.int32))[:, 1::2].set(labels.astype(jnp.int32))
     before = jnp.pad(classes, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
-    is_label = lax.broadcasted_iota(jnp.int32, classes.shape, 1) % 2 == 1  # even one of the class that is the blank
+    # Odd states are labels, even if the class of a label is the blank.
+    is_label = lax.broadcasted_iota(jnp.int32, classes.shape, 1) % 2 == 1
     return classes, is_label & (classes != before) if merge else is_label, True if merge else ~is_label
 
 
 def _later(x, by, nothing):
-    """Return `x` [..., states] moved `by` states on; `nothing` comes in."""
+    """Shift `x` [..., states] by `by` states, and fill up with `nothing`."""
     return jnp.pad(x, (*[(0, 0)] * (x.ndim - 1), (by, 0)), constant_values=nothing)[..., : x.shape[-1]]
 
 
 def _total(*logarithms):
-    """Return log Σ eˣ, element-wise; of none that is possible -inf."""
+    """Return log Σ eˣ, element-wise; -inf if all are -inf."""
     most = functools.reduce(jnp.maximum, logarithms)
     shift = jnp.where(most == -jnp.inf, 0.0, most)
     return shift + jnp.log(sum([jnp.exp(x - shift) for x in logarithms]))
 
 
 def _is_final(label_length, states):
-    """Return whether an alignment may end in a state [batch, states]: in the last label and the blank behind it."""
+    """Return whether an alignment may end in a state [batch, states]: the last label, or the blank behind it."""
     last = 2 * label_length.astype(jnp.int32)[:, None]
     state = lax.broadcasted_iota(jnp.int32, (label_length.shape[0], states), 1)
     return (state == last) | (state == last - 1)
 
 
 def _frames_needed(labels, label_length, merge):
-    """Return how many frames the labels of each row need: one each, and one more between two equal ones that would `merge`."""
+    """Return the number of frames for each row's labels: one each, and one more between equal neighbours if they `merge`."""
     count = label_length.astype(np.int32)
     repeated = (labels[:, 1:] == labels[:, :-1]) & (np.arange(1, labels.shape[1], dtype=np.int32) < count[:, None])
     return count + repeated.sum(axis=1, dtype=np.int32) if merge else count
 
 
 def _emitted(logits, classes):
-    """Return the logarithms of the probabilities of the states' classes: [frames, batch, states]."""
     return jnp.take_along_axis(nn.log_softmax(logits), classes[None], axis=2, mode="promise_in_bounds")
 
 
 def _both(forwards, backwards):
-    """Return values of states for both directions in time, the states in reverse for the second: [..., 2, batch, states]."""
+    """Stack values of states for both time directions, the second with reversed states: [..., 2, batch, states]."""
     return jnp.stack([forwards, backwards[..., ::-1]], axis=-3)
 
 
 class _Lattice:
-    """The states of a batch of labels in time, in both directions: where they begin, and what each is reached from.
+    """The states of a batch of labels over time, in both directions, and their possible transitions.
 
-    `start`: before the first frame. `ends`: the logarithm of what it costs to end in a state. `fits`: which rows fit in.
+    `start`: log-probabilities before the first frame. `ends`: log-penalty of ending in a state. `fits`: rows that fit.
     """
 
     def __init__(self, labels, label_length, logit_length, frames, blank, strict, merge, dtype):
@@ -101,7 +102,7 @@ class _Lattice:
         lengths = logit_length.astype(jnp.int32)[:, None]
         self.fits = _frames_needed(labels, label_length, merge)[:, None] <= lengths
         price = jnp.where(self.fits | strict, -jnp.inf, LOG_0)
-        # A first frame is reached from the first blank, from where the first label can be said, too
+        # The first frame is reached from the first blank, from which the first label is possible, too
         began = jnp.where(position < 2, 0.0, price + jnp.log(jnp.where(may_skip, 3.0, 2.0)))
         self._first_prior = _both(began, jnp.where(final, 0.0, price)).astype(dtype)
         start = jnp.where(position == 0, 0.0, -jnp.inf)
@@ -111,20 +112,20 @@ class _Lattice:
         self._may_skip, self._may_stay = (
             jnp.stack([may_skip, may_skip_back]),
             may_stay,
-        )  # each second state is a label, in reverse too
+        )  # every second state is a label, also in reverse
         self._last = jnp.stack([lengths, jnp.full_like(lengths, frames)])
         self._first = jnp.stack([jnp.zeros_like(lengths), frames - lengths])
 
     def holds(self, index):
-        """Return which rows have a frame of this number."""
+        """Return which rows have the frame `index`."""
         return (index >= self._first) & (index < self._last)
 
     def prior(self, index, state):
-        """Return log P(the frames before this one, then each state), from that of the states in the last one."""
+        """Return log P(frames before `index`, then each state), from `state`, the log-probabilities of the last frame."""
         return jnp.where(index == self._first, self._first_prior, _total(*self._sources(state, -jnp.inf)))
 
     def change(self, index, state, change):
-        """Return the change of `prior` with that of `state`."""
+        """Return the tangent of `prior` for the tangent `change` of `state`."""
         sources = self._sources(state, -jnp.inf)
         total = _total(*sources)
         shift = jnp.where(total == -jnp.inf, 0.0, total)
@@ -132,13 +133,13 @@ class _Lattice:
         return jnp.where(index == self._first, 0.0, sum(parts))
 
     def _sources(self, x, nothing):
-        """Return the values of the states from which each is reached: itself, the one before it, and the one before that."""
+        """Return the values of the predecessors of each state: itself, the one before it, and the one before that."""
         stayed = x if self._may_stay is True else jnp.where(self._may_stay, x, nothing)
         return stayed, _later(x, 1, nothing), jnp.where(self._may_skip, _later(x, 2, nothing), nothing)
 
 
 def _check(labels, logits, label_length, logit_length):
-    """Raise InvalidArgumentError unless dtypes and shapes, given as avals, go together."""
+    """Raise InvalidArgumentError unless dtypes and shapes, given as avals, are consistent."""
     require(logits, FLOATING)
     for x in (labels, label_length, logit_length):
         require(x, INTEGERS, "Tlabels")
@@ -171,7 +172,7 @@ def _lacks_time(label_length, logit_length):
 
 @lowered("whether labels or lengths are invalid")
 def _are_impossible(labels, label_length, logit_length, *, blank, classes, frames, strict, merge):
-    """Return which labels or lengths are invalid. `strict`: fewer frames than labels are, too."""
+    """Return which labels or lengths are invalid. With `strict`, fewer frames than labels are invalid, too."""
     lengths = (label_length < 0) | (label_length > labels.shape[1]) | (logit_length < 0) | (logit_length > frames)
     wrong = (_used(labels, label_length) & ((labels < 0) | (labels >= classes))).any() | lengths.any()
     if strict:
@@ -191,7 +192,6 @@ lowering(_are_impossible, platform=HOST, rule=_told_of, because="the log has a l
 
 
 def _impossible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
-    """Return the message for invalid labels or lengths."""
     for name, lengths, extent in (
         ("label_length", label_length, labels.shape[1]),
         ("logit_length", logit_length, frames),
@@ -210,7 +210,7 @@ def _impossible(labels, label_length, logit_length, blank, classes, frames, stri
 
 
 def _tell_of_labels_that_do_not_fit(row, labels, frames):
-    """Say in the log, once, that a loss is no likelihood of anything."""
+    """Warn once in the log that the loss of labels that do not fit is no likelihood."""
     if not _told:
         _told.append(row)
         logger.warning(
@@ -228,10 +228,10 @@ _told: list[int] = []
     wrong=_are_impossible, status=_impossible, checked="labels label_length logit_length", traits="own",
 )  # fmt: skip
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
-    """Return the loss, and for each frame and state log P(the frames before it, then this state), and of those behind it.
+    """Return the loss, and for each frame and state the log-probabilities of the frames before it, and of those behind it.
 
-    One loop has both: for the frames behind the same recursion goes backwards in time, with the states in reverse.
-    Labels that do not fit may begin and end in any state, at the price `LOG_0`.
+    One loop computes both: for the frames behind, the same recursion runs backwards in time, with reversed states. Labels that
+    do not fit may begin and end in any state, with the penalty `LOG_0`.
     """
     states, *_ = _states(labels, blank, merge)
     emitted = _emitted(wide(logits), states)
@@ -243,7 +243,7 @@ def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, fra
         return jnp.where(lattice.holds(index), prior + emission, state), prior
 
     (reached, _), priors = lax.scan(step, lattice.start, (lax.iota(jnp.int32, frames), _both(emitted, emitted[::-1])))
-    # Where labels do not fit, the likelihood is that of ending where none may
+    # Labels that do not fit end in a state in which no alignment may end
     likelihood = nn.logsumexp(reached + lattice.ends, axis=1)
     return -likelihood.astype(logits.dtype), priors
 
@@ -251,7 +251,7 @@ def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, fra
 @gradient(_ctc_loss)
 def _(
     dloss, dpriors, labels, logits, label_length, logit_length, priors, *, classes, frames, **form
-):  # the priors stay in this file
+):  # the priors are used in this file only
     dlogits = _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, **form)
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
@@ -261,9 +261,7 @@ def _(
     saves="labels logits label_length logit_length", traits="own",
 )  # fmt: skip
 def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, blank, strict=False, merge=True):
-    """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 of it where they are
-    impossible.
-    """
+    """Return softmax(logits) minus the posterior probability of each class in a frame. That is 0 if the labels are impossible."""
     states, *_ = _states(labels, blank, True)
     z = wide(logits)
     joint = priors[:, 0] + _emitted(z, states) + priors[::-1, 1, :, ::-1]
@@ -273,13 +271,12 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, priors, *, bl
 
 
 def _occupied(joint):
-    """Return the probabilities of the states in each frame, given the labels; 0 where those are impossible."""
+    """Return the posterior probabilities of the states in each frame; 0 if the labels are impossible."""
     likelihood = nn.logsumexp(joint, axis=2, keepdims=True)
     return jnp.exp(joint - jnp.where(likelihood == -jnp.inf, 0.0, likelihood))
 
 
 def _by_class(values, states, like):
-    """Return the sums of values of states [frames, batch, states] over those of each class."""
     frame, row = [lax.broadcasted_iota(jnp.int32, values.shape, axis) for axis in (0, 1)]
     return at(jnp.zeros_like(like))[frame, row, states[None]].add(values)
 
@@ -290,7 +287,7 @@ def _has_frames(logit_length, like):
 
 @gradient(_ctc_loss_gradient)
 def _(dy, labels, logits, label_length, logit_length, **form):
-    """Return a product with the Hessian, which is symmetric. The priors follow from the logits."""
+    """Return a product with the Hessian, which is symmetric. The priors are functions of the logits."""
     return None, _ctc_loss_hessian_product(labels, logits, label_length, logit_length, dy, **form), None, None, None
 
 
@@ -299,14 +296,15 @@ def _(dy, labels, logits, label_length, logit_length, **form):
     saves="labels logits label_length logit_length", traits="own",
 )  # fmt: skip
 def _ctc_loss_hessian_product(labels, logits, label_length, logit_length, along, *, blank, strict, merge):
-    """Return the product of each row's Hessian with a vector: how the gradient changes as the logits move along it.
+    """Return the product of each row's Hessian with a vector: the tangent of the gradient for the tangent `along` of the
+    logits.
 
-    The recursion is that of the loss, of pairs of a logarithm and its change. NaN where labels do not fit.
+    The recursion is that of the loss, on pairs of a logarithm and its tangent. NaN where labels do not fit.
     """
     z, moving = wide(logits), wide(along)
     states, *_ = _states(labels, blank, merge)
     said = nn.softmax(z)
-    moves = moving - jnp.sum(said * moving, axis=2, keepdims=True)  # of the logarithms of the probabilities
+    moves = moving - jnp.sum(said * moving, axis=2, keepdims=True)  # tangents of the log-probabilities
     emitted, emits = _emitted(z, states), jnp.take_along_axis(moves, states[None], axis=2, mode="promise_in_bounds")
     lattice = _Lattice(labels, label_length, logit_length, len(z), blank, strict, merge, z.dtype)
 
@@ -338,7 +336,7 @@ def _(dy, labels, logits, label_length, logit_length, needs_logits, **form):
 
 
 def _require_extents(labels, logits):
-    """Raise NeedsValues in a graph that does not know its rows, labels and frames, so that the call is deferred."""
+    """Raise NeedsValues in a graph that does not know the extents of rows, labels and frames, so that the call is deferred."""
     whole = labels.dense_shape if isinstance(labels, SparseTensor) else labels
     if not exploring() and (
         any(map(is_unknown, logits.node.aval.shape))
@@ -349,7 +347,7 @@ def _require_extents(labels, logits):
 
 
 def _dense(labels):
-    """Return the labels of a SparseTensor as a matrix, and how many each row has."""
+    """Convert the labels of a SparseTensor to a matrix and the number of labels per row."""
     rows = labels.indices[:, 0]
     return to_dense(labels), unsorted_segment_sum(ones_like(rows), rows, labels._extents[0])
 
@@ -358,15 +356,14 @@ def _dense(labels):
 def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
     """Return −log P(labels | logits), summed over all alignments, for each row of a batch: shape [batch].
 
-    `labels` [batch, labels] are class numbers, of which `label_length` [batch] count; `logits` [frames, batch, classes]
-    (batch first unless `logits_time_major`), of which `logit_length` [batch] frames count. `blank_index` is the class
-    that says nothing (0; negative ones count from the last). Labels that do not fit into their frames have TensorFlow's
-    loss, 707 or more, and its gradient; the log says so once. `unique` has no effect. Derivatives go
-    to the second order.
+    `labels` [batch, labels] are class numbers, the first `label_length` [batch] of each row valid. `logits` are [frames,
+    batch, classes] (batch first unless `logits_time_major`), the first `logit_length` [batch] frames valid. `blank_index` is
+    the class of blanks (0; a negative one counts from the end). Labels that do not fit into their frames have TensorFlow's
+    loss, 707 or more, and its gradient; the log says so once. `unique` has no effect. Derivatives go to the second order.
 
-    `labels` may be a SparseTensor: the entries of a row from the first on are its labels, and `label_length` has no effect.
-    `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError; where repeated labels do not
-    fit, the loss is inf, and the gradient that of saying nothing, softmax(logits).
+    `labels` may be a SparseTensor, whose rows hold the labels from their first entries on. Then `label_length` has no effect,
+    and `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError. Where repeated labels do not fit,
+    the loss is inf, and the gradient softmax(logits).
 
     >>> logits = tf.math.log([[[0.6, 0.4]], [[0.5, 0.5]]])  # 2 frames, 1 example, the blank and one more class
     >>> print(tf.nn.ctc_loss([[1]], logits, [1], [2], blank_index=0).numpy().round(4), -np.log(1 - 0.6 * 0.5).round(4))
@@ -393,7 +390,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
 
 
 def _goes_on(labels, label_length, null):
-    """Return which rows have a label behind a `null`, which ends a row of TensorFlow 1's loss."""
+    """Return which rows have a label behind a `null`, which ends a row in TensorFlow 1's loss."""
     used = _used(labels, label_length)
     ended = jnp.cumsum(used & (labels >= null), axis=1) > 0
     return (used & ended & (labels < null)).any(axis=1)
@@ -421,7 +418,7 @@ def _null_fault(labels, label_length, logit_length, null, collapse, longer):
     wrong=_are_wrong, status=_null_fault, checked="labels label_length logit_length", traits="own",
 )  # fmt: skip
 def _trimmed(labels, label_length, logit_length, *, null, collapse, longer):
-    """Return the labels below `null`, of equal neighbours one only if they `collapse`, and how many each row has."""
+    """Return the labels below `null`, with equal neighbours merged if they `collapse`, and the number left in each row."""
     kept = (lax.broadcasted_iota(label_length.dtype, labels.shape, 1) < label_length[:, None]) & (labels < null)
     if collapse:
         kept = kept & jnp.pad(labels[:, 1:] != labels[:, :-1], ((0, 0), (1, 0)), constant_values=True)
@@ -434,10 +431,10 @@ not_differentiable(_trimmed, because="it moves labels, which are integers")
 
 @public
 def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_major):
-    """Return the loss of TensorFlow 1, of a SparseTensor of labels: the last class says nothing, and ends a row of labels.
+    """Return the loss of TensorFlow 1 for a SparseTensor of labels: the last class is the blank, and ends a row of labels.
 
-    Equal neighbours among the labels `collapse` to one first; repetitions among the frames `merge`; rows with `longer`
-    labels than frames have the loss 0, else they are an InvalidArgumentError.
+    `collapse` merges equal neighbours among the labels first, `merge` repetitions among the frames. Rows with more labels than
+    frames have the loss 0 if `longer`, else they are an InvalidArgumentError.
     """
     logits, lengths = tensor(logits), tensor(logit_length, None if is_tensor(logit_length) else dtypes.int32)
     require(lengths.node.aval, ("int32",), "sequence_length")
@@ -462,7 +459,7 @@ def _unique_labels(labels):
     if not labels.shape[1]:
         return jnp.zeros(labels.shape, jnp.int64), jnp.zeros(labels.shape, jnp.int32)
     same = labels[:, :, None] == labels[:, None, :]
-    first = jnp.argmax(same, axis=2)  # where each label stands for the first time
+    first = jnp.argmax(same, axis=2)  # index of each label's first occurrence
     is_new = first == lax.broadcasted_iota(first.dtype, labels.shape, 1)
     rank = jnp.cumsum(is_new, axis=1) - 1
     index = jnp.take_along_axis(rank, first, axis=1)
@@ -477,7 +474,7 @@ not_differentiable(_unique_labels, because="it gives integers")
 
 @public
 def ctc_unique_labels(labels, name=None):
-    """Return the different labels of each row [batch, labels], padded with 0 (int64), and the place of each label among them.
+    """Return the distinct labels of each row [batch, labels], padded with 0 (int64), and the index of each label among them.
 
     >>> unique, index = tf.nn.ctc_unique_labels([[1, 2, 1]])
     >>> unique.numpy().tolist()

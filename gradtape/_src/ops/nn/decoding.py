@@ -1,4 +1,4 @@
-"""From frames to labels: decoding of connectionist temporal classification, and merging of repeated labels."""
+"""Decoding of connectionist temporal classification, from frames to labels, and merging of repeated labels."""
 
 import jax
 import numpy as np
@@ -17,7 +17,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 
 
 def _merged(labels, lengths, blank):
-    """Merge each row of `labels` up to its length: one of repeated labels, without `blank` (None: all labels stay)."""
+    """Merge repeated labels of each row up to its length, and remove `blank` (None: no label is removed)."""
     rows = []
     for row, length in zip(labels, lengths, strict=True):
         row = row[:length]
@@ -27,7 +27,7 @@ def _merged(labels, lengths, blank):
 
 
 def _checked(inputs, sequence_length):
-    """Return logits and lengths as tensors; InvalidArgumentError or FailedPreconditionError unless their shapes fit."""
+    """Convert logits and lengths to tensors; InvalidArgumentError or FailedPreconditionError unless their shapes match."""
     x, lengths = tensor(inputs), tensor(sequence_length)
     require(x.node.aval, ("float32", "float64"))
     if x.ndim != 3:
@@ -44,7 +44,7 @@ def _checked(inputs, sequence_length):
 
 
 def _sparse(rows):
-    """Return `(indices, values, dense_shape)` of a SparseTensor whose rows begin with these labels."""
+    """Return `(indices, values, dense_shape)` of the SparseTensor with the given rows."""
     places = [(i, time) for i, row in enumerate(rows) for time in range(len(row))]
     return (
         np.array(places, np.int64).reshape(-1, 2),
@@ -85,12 +85,12 @@ not_differentiable(_greedy, because="it takes the best class of each frame, and 
 
 @public
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
-    """Return the labels that the best class of each frame spells: `([SparseTensor], neg_sum_logits)`.
+    """Decode the best class of each frame: `([SparseTensor], neg_sum_logits)`.
 
-    `inputs` are logits [max_time, batch, classes], float32 or float64, `sequence_length` int32 [batch]. The SparseTensor
-    of int64 holds the labels of each sequence, without blanks (class `blank_index`, the last one by default; counted from
-    the end if negative), of equal neighbours one only if `merge_repeated`. `neg_sum_logits` [batch, 1] is minus the sum of
-    the largest logits.
+    `inputs` are logits [max_time, batch, classes], float32 or float64, `sequence_length` int32 [batch]. The SparseTensor of
+    int64 holds the labels of each sequence without blanks, with equal neighbours merged if `merge_repeated`. The blank is
+    class `blank_index`, the last one by default; a negative one counts from the end. `neg_sum_logits` [batch, 1] is minus the
+    sum of the largest logits.
 
     >>> logits = tf.constant([[[0.0, 5.0, 0.0]], [[0.0, 5.0, 0.0]], [[0.0, 0.0, 5.0]]])
     >>> decoded, _ = tf.nn.ctc_greedy_decoder(logits, [3], merge_repeated=True)
@@ -107,10 +107,10 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
 
 
 def _search(logits, length, width, top_paths, blank):
-    """Return the best paths of logits [frames, classes]: [top_paths, frames], filled up with -1, and log P [top_paths].
+    """Return the best paths for logits [frames, classes]: [top_paths, frames], padded with -1, and log P [top_paths].
 
     Prefix beam search (Hannun et al., "First-pass large vocabulary continuous speech recognition using bi-directional
-    recurrent DNNs", 2014, algorithm 1): for each prefix the probabilities that it ends with a blank, and that it does not.
+    recurrent DNNs", 2014, algorithm 1): each prefix has the probabilities of ending with a blank, and of not ending with one.
     """
     frames, classes = logits.shape
     places = lax.iota(jnp.int32, frames)
@@ -121,13 +121,13 @@ def _search(logits, length, width, top_paths, blank):
         paths, sizes, blanks, labels = state
         total = jnp.logaddexp(blanks, labels)
         last = jnp.where(sizes > 0, jnp.take_along_axis(paths, jnp.maximum(sizes - 1, 0)[:, None], 1)[:, 0], blank)
-        # The prefix goes on: a repeated class only after a blank
+        # A prefix is extended; by its last class only after a blank
         onward = jnp.where(lax.iota(jnp.int32, classes) == last[:, None], blanks[:, None], total[:, None]) + emitted
         onward = at(onward)[:, blank].set(-jnp.inf)
-        # or stays
+        # A prefix stays the same
         stay_blank = total + emitted[blank]
         stay_label = jnp.where(sizes > 0, labels + emitted[last], -jnp.inf)
-        # Where a prefix that goes on becomes one that is there already, the two are one
+        # Merges an extended prefix with an equal one that is in the beam already
         parents = jnp.where(places == (sizes - 1)[:, None], -1, paths)
         alive = (sizes > 0) & (total > -jnp.inf)
         becomes = (paths[:, None] == parents[None]).all(-1) & alive  # [from, to]
@@ -157,7 +157,7 @@ def _search(logits, length, width, top_paths, blank):
         jnp.where(lax.iota(jnp.int32, width) == 0, jnp.zeros_like(never), never),
         never,
     )
-    start = lax.optimization_barrier(start)  # of a single frame the compiler would compute all by itself, slowly
+    start = lax.optimization_barrier(start)  # else the compiler would fold the whole search of a single frame, which is slow
     (paths, _, blanks, labels), _ = lax.scan(step, start, (places, jax.nn.log_softmax(logits)))
     scores, best = lax.top_k(jnp.logaddexp(blanks, labels), top_paths)
     return paths[best], scores
@@ -170,10 +170,7 @@ def _search_avals(inputs, sequence_length, beam_width, top_paths, blank):
 
 @op("CTCBeamSearchDecoder", unhosted="it loops", infer=_search_avals, mixed=True, instead=DECODED, traits="holds_for_all")
 def beam_search(inputs, sequence_length, *, beam_width, top_paths, blank):
-    """Return the paths of logits [batch, frames, classes], filled up with -1, and log P.
-
-    They are int32 [top_paths, batch, frames], and [batch, top_paths].
-    """
+    """Search the paths of logits [batch, frames, classes]: int32 [top_paths, batch, frames], and log P [batch, top_paths]."""
     paths, scores = jax.vmap(lambda x, n: _search(x, n, beam_width, top_paths, blank))(inputs, sequence_length)
     return jnp.swapaxes(paths, 0, 1), scores
 
@@ -187,7 +184,7 @@ def _paths_avals(paths, scores, sequence_length, **_):
 
 @op("CTCSparsePaths", infer=_paths_avals, unhosted=AT_ONCE, traits="own")
 def _sparse_paths(paths, scores, sequence_length, *, merge_repeated):
-    """Return `(indices, values, dense_shape)` for each of the paths, one after the other."""
+    """Convert paths to `(indices, values, dense_shape)`, one path after the other."""
     frames = paths.shape[2]
     for i in np.flatnonzero(sequence_length > frames)[:1]:
         raise FailedPreconditionError(None, None, f"sequence_length({i}) <= {frames} is needed, received {sequence_length[i]}")
@@ -195,7 +192,7 @@ def _sparse_paths(paths, scores, sequence_length, *, merge_repeated):
         raise invalid("Less leaves in the beam search than requested. Fewer top_paths are possible.")
     parts = []
     for path in paths:
-        lengths = (path >= 0).sum(axis=1)  # host-side: it runs at once
+        lengths = (path >= 0).sum(axis=1)  # host-side: the op runs at once
         rows = [row[:n] for row, n in zip(path, lengths, strict=True)]
         parts += _sparse(_merged(rows, lengths, None) if merge_repeated else rows)
     return tuple(parts)
@@ -206,7 +203,7 @@ not_differentiable(_sparse_paths, because="it moves labels, which are integers")
 
 @public
 def ctc_beam_search_decoder_v1(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
-    """Return the likeliest label sequences, as `ctc_beam_search_decoder`; of equal neighbours one only if `merge_repeated`."""
+    """Decode like `ctc_beam_search_decoder`; if `merge_repeated`, equal neighbours in the result are merged."""
     x, lengths = _checked(inputs, sequence_length)
     width, count = static(beam_width, "beam_width"), static(top_paths, "top_paths")
     for name, value in (("beam_width", width), ("top_paths", count)):
@@ -227,10 +224,10 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
     """Return the likeliest label sequences that a beam search finds: `([SparseTensor, …], log_probabilities)`.
 
     `inputs` are logits [max_time, batch, classes], float32 or float64, whose last class is the blank; `sequence_length` is
-    int32 [batch]. Of `beam_width` prefixes the search keeps, `top_paths` are returned, the best first: a SparseTensor of
-    int64 each, with the labels of each sequence. The probabilities are [batch, top_paths].
+    int32 [batch]. The search keeps `beam_width` prefixes, and returns the best `top_paths` of them, the best first. Each is an
+    int64 SparseTensor with the labels of all sequences. The log-probabilities are [batch, top_paths].
 
-    FailedPreconditionError if a length is beyond the frames; InvalidArgumentError if there are fewer paths than asked for.
+    FailedPreconditionError if a length is beyond the frames; InvalidArgumentError if fewer than `top_paths` paths are found.
 
     >>> logits = tf.constant([[[0.0, 5.0, 0.0]], [[0.0, 0.0, 5.0]], [[0.0, 5.0, 0.0]]])
     >>> decoded, log_probabilities = tf.nn.ctc_beam_search_decoder(logits, [3], top_paths=2)
@@ -258,10 +255,9 @@ not_differentiable(_collapse, because="it moves labels, and which ones depends o
 
 @public
 def collapse_repeated(labels, seq_length, name=None):
-    """Return `labels` [batch, time] with one label for each run of equal ones, and the new lengths [batch], in the dtype of
-    the old.
+    """Replace each run of equal labels in `labels` [batch, time] by one label; return the new lengths [batch], too.
 
-    Only the first `seq_length` labels of a row count; shorter rows are filled up with 0.
+    Only the first `seq_length` labels of a row count; rows are padded with 0. The dtypes are kept.
 
     >>> values, lengths = tf.nn.collapse_repeated([[1, 1, 2]], [3])
     >>> values.numpy().tolist(), lengths.numpy().tolist()

@@ -1,4 +1,4 @@
-"""Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, no matrix's."""
+"""Depthwise convolutions: each channel has its own filters, so the result is a sum of few element-wise products."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
@@ -13,11 +13,11 @@ from gradtape._src.ops.nn.window import cells, padded, spatial_axes, sweeps, swe
 from gradtape._src.ops.shapes import FLOATING, require
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Kernels. Filters are [*window, channels, multiplier]; output c·multiplier + m comes of channel c.
+# Kernels. Filters are [*window, channels, multiplier]; output c·multiplier + m is computed from channel c.
 
 
 def _weighted(images, weights, channel):
-    """Return Σ image · weight, for as many images as there are rows of `weights`, whose columns are the channels."""
+    """Return Σ image · weight over images and rows of `weights`, whose columns are the channels."""
     others = [axis for axis in range(images[0].ndim) if axis != channel]
     return sum([image * jnp.expand_dims(weight, others) for image, weight in zip(images, weights, strict=True)])
 
@@ -30,7 +30,7 @@ def _convolve(x, kernel, ways, data_format):
 
 
 def _to_input(kernel, dy, shape, ways, data_format):
-    """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    """Convolve dy, with zeros inserted for the stride, with the reversed filter."""
     _, channel = spatial_axes(data_format)
     gaps = [(0, 0, 0)] * dy.ndim
     for way in ways:
@@ -49,7 +49,7 @@ def _to_filter(x, dy, shape, ways, data_format):
     first, *others = [axis for axis in range(x.ndim - 1) if axis != channel - 1]
     inside = [way._replace(axis=way.axis - 1) for way in inside]
 
-    def step(total, pair):  # one image at a time, so that the products stay small
+    def step(total, pair):  # loops over images, so that the products stay small
         image, dy = pair
         sums = jnp.stack([jnp.sum(view * dy, first, keepdims=True) for view in views(image, inside)])
         return total + jnp.sum(sums, [first + 1, *[axis + 1 for axis in others]]), None
@@ -86,7 +86,7 @@ DEPTHWISE = family(
 
 @public
 def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None) -> Tensor:
-    """Convolve each channel by itself, with the arguments of `conv2d`.
+    """Convolve each channel separately. The arguments are those of `conv2d`.
 
     `input` is [batch, height, width, channels], `filter` [height, width, channels, multiplier]; the result has channels ·
     multiplier channels.
@@ -132,9 +132,9 @@ def depthwise_conv2d_backprop_filter(
 def separable_conv2d(
     input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None
 ) -> Tensor:
-    """Return `depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
+    """Apply `depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
 
-    `pointwise_filter` is [1, 1, channels · multiplier, outputs].
+    `depthwise_filter` is [height, width, channels, multiplier], `pointwise_filter` [1, 1, channels · multiplier, outputs].
 
     >>> depthwise, pointwise = tf.ones([2, 2, 2, 1]), tf.ones([1, 1, 2, 4])
     >>> tf.nn.separable_conv2d(tf.ones([1, 3, 3, 2]), depthwise, pointwise, [1, 1, 1, 1], "VALID").shape

@@ -1,4 +1,4 @@
-"""Dropout: some elements become 0, the others grow, so that the mean stays."""
+"""Dropout: random elements become 0, and the others are scaled so that the mean is kept."""
 
 import numbers
 
@@ -17,7 +17,7 @@ from gradtape._src.ops.random.draws import Own, stateless_state, static_shape, u
 def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
     """Return `x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate.
 
-    If nothing is dropped, `unused` is called instead of `uniform`.
+    For a rate of 0, `unused` is called instead of `uniform`.
     """
     is_number = isinstance(rate, numbers.Real)
     if is_number and not 0 <= rate < 1:
@@ -30,7 +30,7 @@ def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
     if is_number and rate == 0:
         unused()
         return x
-    # A 16-bit number could not say whether it is below 0.001
+    # 16-bit floats are too coarse for a comparison with 0.001
     noise_dtype = dtypes.float32 if x.dtype.size < 4 else x.dtype
     if is_number:
         scaled, threshold = x * (1 / (1 - float(rate))), float(rate)
@@ -42,7 +42,7 @@ def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
 
 
 def _scalar(rate, x):
-    """Return a rate that is a tensor, if it fits `x`."""
+    """Return the tensor `rate`; ValueError unless it is a scalar of the dtype of `x`."""
     if not is_tensor(rate):
         raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
     rate = tensor(rate)
@@ -68,11 +68,11 @@ def _noise_shape(x, noise_shape):
 
 @public
 def dropout(x, rate, noise_shape=None, seed=None, name=None) -> Tensor:
-    """Return `x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
+    """Set each element of `x` to 0 with probability `rate`, and divide the others by 1 − rate.
 
-    `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go
-    together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
-    for `seed`.
+    The result has the shape and dtype of `x`. `noise_shape` broadcasts with `x`; None in it is the extent of `x`. Along an
+    axis where it is 1, elements are kept or dropped together. `rate` is a number in [0, 1) or a scalar tensor of the floating
+    dtype of `x`. See `tf.random.set_seed` for `seed`.
 
     >>> x = tf.nn.dropout(tf.ones([100]), rate=0.5)
     >>> sorted(set(x.numpy().tolist()))
@@ -82,7 +82,7 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None) -> Tensor:
     def uniform(shape, dtype):
         return uniform_numbers(Own(seed), shape=shape, dtype=dtype.numpy)
 
-    # If nothing is dropped, ops without a seed go on as if it had been drawn
+    # For a rate of 0 the random state still advances, as for other rates
     return _dropped(x, rate, noise_shape, uniform, unused=lambda: seeds.draw("Dropout", seed, 0))
 
 

@@ -1,4 +1,4 @@
-"""Rows of tables by number."""
+"""Embedding lookup: rows of tables by id."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gradtape._src.ops.math.clip import clip_by_norm
 
 
 class PartitionedParameters:
-    """A table in parts: row k is row k // n of part k % n ("mod"), or the parts are one behind the other ("div")."""
+    """A table in parts. With "mod", row k is row k // n of part k % n; with "div" the parts are concatenated."""
 
     def __init__(self, tables, strategy="div"):
         if strategy not in ("div", "mod"):
@@ -21,9 +21,7 @@ class PartitionedParameters:
         self.tables, self.strategy = tables, strategy
 
     def places(self, ids):
-        """Return the part of each of `ids` (NumPy's), and its row there. Of "div" the first parts hold the rows that are left
-        over.
-        """
+        """Return the part of each of `ids` (NumPy's), and its row there. With "div" the first parts may have one row more."""
         count = len(self.tables)
         if self.strategy == "mod":
             return ids % count, ids // count
@@ -32,7 +30,7 @@ class PartitionedParameters:
         return part, np.where(part < extra, ids % (each + 1), (ids - extra) % max(each, 1))
 
     def rows(self, ids):
-        """Return the rows `ids`: each is looked up in the part that has it, whose gradient has the rows of its own."""
+        """Return the rows `ids`. Each is gathered from its part, so the gradient of a part covers only its own rows."""
         part, row = self.places(to_numpy(ids.node).reshape(-1))
         wrong = (part < 0) | (part >= len(self.tables))
         if wrong.any():
@@ -48,9 +46,9 @@ class PartitionedParameters:
 def embedding_lookup(params, ids, max_norm=None, name=None):
     """Return the rows `ids` of the table `params` [rows, …]: shape `ids.shape + params.shape[1:]`.
 
-    `params` may be a list of tables, which are one behind the other: the first have one row more, if they cannot all have
-    the same number. Rows longer than `max_norm` are scaled down to it. The gradient to a table is `IndexedSlices`: of the
-    rows that were looked up in it. An id without a row is an InvalidArgumentError.
+    `params` may be a list of tables to concatenate; the first ones have one row more if the rows do not divide evenly. Rows
+    with a norm above `max_norm` are scaled down to it. The gradient to a table is `IndexedSlices` of the rows that were looked
+    up. InvalidArgumentError for an id out of range.
 
     >>> tf.nn.embedding_lookup(tf.constant([[1.0, 2.0], [3.0, 4.0]]), [1, 0]).numpy().tolist()
     [[3.0, 4.0], [1.0, 2.0]]

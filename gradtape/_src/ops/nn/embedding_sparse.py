@@ -1,4 +1,4 @@
-"""Sums of rows of tables, for ids that are given as a SparseTensor: a bag of ids for each row."""
+"""Embedding lookup for bags of ids: sums of table rows, with the ids of each bag as a row of a SparseTensor."""
 
 import numpy as np
 
@@ -30,9 +30,9 @@ def _combiner(combiner):
 
 
 def _combined(params, ids, weights, rows, count, combiner, max_norm):
-    """Combine the table rows `ids` times `weights` into row i of the result, where `rows` (a sorted NumPy vector) is i."""
+    """Combine the table rows `ids`, times `weights`, into the rows of the result numbered by `rows` (a sorted NumPy vector)."""
     distinct, first, places = np.unique(to_numpy(ids.node), return_index=True, return_inverse=True)
-    order = np.argsort(first)  # each id is looked up once, in the order in which they come: so the gradient names each row once
+    order = np.argsort(first)  # each id is looked up once, in order of appearance, so that the gradient lists each row once
     found = embedding_lookup(params, host_constant(distinct[order]), max_norm=max_norm)
     places = host_constant(np.argsort(order)[places].astype(np.int32))
     without_ids = np.bincount(rows, minlength=count) == 0
@@ -46,14 +46,14 @@ def _combined(params, ids, weights, rows, count, combiner, max_norm):
     total = unsorted_segment_sum(found, rows, count)
     if combiner != "sum":
         size = unsorted_segment_sum(weights if combiner == "mean" else square(weights), rows, count)
-        size = size + without_ids  # a root is not differentiable at 0
+        size = size + without_ids  # adding 1 avoids the root at 0, where it has no derivative
         size = reshape(size if combiner == "mean" else sqrt(size), [-1] + [1] * (total.ndim - 1))
         total = divide_no_nan(total, size)
     return cast(total, dtype)
 
 
 def _sparse(ids, weights):
-    """Return ids and weights, which may be None, as SparseTensors: both were, or both are ragged."""
+    """Convert ids and weights (or None) to SparseTensors: both are sparse, or both are ragged."""
     for kind in (SparseTensor, RaggedTensor):
         if isinstance(ids, kind) and not isinstance(weights, kind | None):
             raise TypeError(f"sp_weights must be either None or {kind.__name__}, got {type(weights)}")
@@ -76,11 +76,11 @@ def _check(ids, weights):
 
 @public
 def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None, allow_fast_lookup=False):
-    """Combine for each row of `sp_ids` the rows of the table `params` that it names: [rows, …].
+    """Combine the rows of the table `params` at the ids in each row of `sp_ids`: shape [rows, …].
 
-    Ids and weights are SparseTensors, or RaggedTensors. `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the
-    root of the sum of squared weights. The weights are 1 where `sp_weights` is None. `params` and `max_norm` as of
-    `embedding_lookup`; the gradient to a table is `IndexedSlices`, of each row once.
+    Ids and weights are SparseTensors, or RaggedTensors. `combiner` is "mean" (the default), "sum" or "sqrtn", the sum divided
+    by the root of the sum of squared weights. If `sp_weights` is None all weights are 1. `params` and `max_norm` are those of
+    `embedding_lookup`. The gradient to a table is `IndexedSlices` without repeated rows.
 
     >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([0, 2, 1], tf.int64), [2, 2])
     >>> table = tf.constant([[1.0], [10.0], [3.0]])
@@ -111,11 +111,10 @@ def safe_embedding_lookup_sparse(
     name=None,
     allow_fast_lookup=False,
 ):
-    """Combine rows like `embedding_lookup_sparse`, without ids below 0 and (unless `combiner` is "sum") weights of 0 and
-    below.
+    """Combine rows like `embedding_lookup_sparse`, ignoring ids < 0 and, unless `combiner` is "sum", weights ≤ 0.
 
-    A row without ids takes the table's row `default_id`, or zeros if that is None. All but the last axis of `sparse_ids`
-    are rows.
+    A row without ids takes the table's row `default_id`, or zeros if that is None. `sparse_ids` is [..., ids], and the result
+    [..., width].
 
     >>> table = tf.constant([[1.0], [2.0], [4.0]])
     >>> ids = tf.sparse.from_dense([[1, 2], [0, 0]])

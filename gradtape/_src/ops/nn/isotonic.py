@@ -1,4 +1,4 @@
-"""Isotonic regression: the nearest vector whose elements descend."""
+"""Isotonic regression: the nearest vector with descending elements."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class IsotonicRegression(NamedTuple):
 
 
 def _pooled(x):
-    """Pool adjacent violators (Barlow et al., 1972): a stack of blocks, of which the last takes in all that it exceeds."""
+    """Pool adjacent violators (Barlow et al., 1972): in a stack of blocks, the last one absorbs all that it exceeds."""
     size = x.shape[0]
 
     def push(i, stack):
@@ -68,7 +68,7 @@ def _isotonic(input, *, output_dtype):
 
 @gradient(_isotonic)
 def _(dy, dblocks, input, blocks):
-    """Return the mean of each block's cotangents for all of its elements, since each block is a mean."""
+    """Distribute each block's mean cotangent to all of its elements, as each block is a mean."""
     rows, size = dy.node.aval.shape
     first = host_constant(np.arange(0, rows * size, max(size, 1), dtype=np.int32).reshape(-1, 1))
     ids = _reshape(blocks + first, shape=(rows * size,))
@@ -78,10 +78,11 @@ def _(dy, dblocks, input, blocks):
 
 @public
 def isotonic_regression(inputs, decreasing=True, axis=-1):
-    """Return the vectors along `axis` nearest to those of `inputs` (in squares) whose elements descend; and their segments.
+    """Return the least-squares fit of descending vectors to those of `inputs` along `axis`, and its segments.
 
-    Neighbours that would not are replaced by their mean. `segments`, int32, numbers the blocks of equal elements. With
-    `decreasing=False` elements ascend. int8 and int16 give float32, other integers float64, floats their own dtype.
+    Neighbours in the wrong order are replaced by their mean. `segments`, int32, is the number of each element's block of equal
+    elements. With `decreasing=False` elements ascend. int8 and int16 give float32, other integers float64, floats their own
+    dtype.
 
     >>> values, segments = tf.nn.isotonic_regression([1.0, 3.0, 2.0], decreasing=False)
     >>> values.numpy()

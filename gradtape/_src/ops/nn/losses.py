@@ -1,4 +1,4 @@
-"""Losses: cross-entropies, and what is done with losses."""
+"""Cross-entropies and other losses, and their average over examples and replicas."""
 
 from math import pi
 
@@ -27,12 +27,12 @@ from gradtape._src.ops.nn.softmax import _log_softmax, _softmax, class_axis, exp
 from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, plain, require
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is there because it is in
-# TensorFlow. The rules compute it anew: XLA finds the exponentials of the forward pass, so nothing else need be kept.
+# Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is TensorFlow's. The gradient rules
+# compute it anew: XLA reuses the exponentials of the forward pass, so nothing else is saved.
 
 
 def _beside_labels(logits, labels):
-    """Raise InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
+    """Raise InvalidArgumentError unless labels and logits have one shape. In a graph this may be checked at session time."""
     if not logits.tensor_shape.is_compatible_with(labels.tensor_shape):
         raise invalid(
             f"logits and labels must be broadcastable: logits_size={plain(logits.shape)} labels_size={plain(labels.shape)}. "
@@ -60,7 +60,7 @@ def _softmax_cross_entropy(features, labels, *, axis):
 
 @gradient(_softmax_cross_entropy)
 def _(dloss, dbackprop, features, labels, needs_features, needs_labels, *, axis):
-    """With q = softmax(z): dz = c·(q − p), dp = −c·log q. TensorFlow's, for labels p that sum to 1; dz of others is not exact."""
+    """With q = softmax(z): dz = c·(q − p), dp = −c·log q, as in TensorFlow. dz is exact if the labels p sum to 1."""
     c = expand_dims(dloss, axis)
     dfeatures = dlabels = None
     q = _softmax(features, axis)
@@ -101,7 +101,7 @@ def _wrong_label(labels, classes):
 )  # fmt: skip
 def _sparse_softmax_cross_entropy(features, labels, *, classes):
     top, z, e, s = exponentials(wide(features), -1)
-    # Gathered, not summed over a one-hot mask: half of the whole loss's time. Of the logits, which are in memory already.
+    # A gather takes half the time of a sum over a one-hot mask. It reads the logits, which are in memory already.
     chosen = wide(jnp.take_along_axis(features, labels[..., None], axis=-1, mode="promise_in_bounds"))
     loss = jnp.log(s) - (chosen - top)
     backprop = e / s - (labels[..., None] == jnp.arange(classes, dtype=labels.dtype)).astype(z.dtype)
@@ -119,10 +119,10 @@ def _(dloss, dbackprop, features, labels, *, classes):  # dz = c·(softmax(z) �
 
 @public
 def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None) -> Tensor:
-    """Return Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
+    """Return Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which is removed.
 
     `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it). They are
-    cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of softmax.
+    cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: do not apply softmax.
 
     >>> tf.nn.softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]]).numpy().round(4)
     array([0.6931], dtype=float32)
@@ -137,13 +137,13 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None) -> Ten
     if logits.node.aval.tensor_shape.is_fully_defined() and extents_of(wide) != extents_of(logits):
         loss = reshape(
             loss, [extent for a, extent in enumerate(extents_of(logits)) if a != axis]
-        )  # an error if labels have more rows
+        )  # an error if labels have more rows than logits
     return cast(loss, logits.dtype)
 
 
 @public
 def softmax_cross_entropy_with_logits_v1(labels=None, logits=None, dim=-1, name=None, axis=None):
-    """Return the loss like `softmax_cross_entropy_with_logits`, but without a gradient to the labels."""
+    """Compute `softmax_cross_entropy_with_logits` without a gradient to the labels."""
     labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
     return softmax_cross_entropy_with_logits(stop_gradient(labels), logits, dim if axis is None else axis)
 
@@ -253,14 +253,14 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None) ->
     """
     labels, logits = _alike(labels, logits, "weighted_cross_entropy_with_logits")
     weight = 1 + (pos_weight - 1) * labels
-    # softplus(−z) in the terms of TensorFlow, which have no slope at 0
+    # TensorFlow's form of softplus(−z), whose derivative at 0 is 0
     return (1 - labels) * logits + weight * (log1p(exp(-abs_(logits))) + relu(-logits))
 
 
 @public
 def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
-    """Return exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`: −log of Poisson's probability, but for
-    log z!, which `compute_full_loss` adds by Stirling's formula where z > 1.
+    """Return the Poisson loss exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`. With
+    `compute_full_loss` the term log z! is added, where z > 1, by Stirling's formula.
 
     >>> tf.nn.log_poisson_loss([1.0], [0.0]).numpy()
     array([1.], dtype=float32)
@@ -271,16 +271,16 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     loss = exp(log_input) - log_input * targets
     if compute_full_loss:
         small = logical_and(targets >= 0, targets <= 1)
-        safe = where(small, 1.0, targets)  # so that log's gradient at 0, which is not used, makes no NaN
+        safe = where(small, 1.0, targets)  # avoids NaN from the unused gradient of log at 0
         loss += where(small, 0.0, safe * log(safe) - safe + 0.5 * log(2 * pi * safe))
     return loss
 
 
 @public
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
-    """Return Σ loss / `global_batch_size`, the number of examples over all replicas (by default as many in each as here).
+    """Return Σ loss / `global_batch_size`, a scalar. The default is the number of losses times the number of replicas.
 
-    `sample_weight` multiplies the losses first, along their first axes. A scalar.
+    `sample_weight` multiplies the losses first, along their first axes.
 
     >>> float(tf.nn.compute_average_loss(tf.constant([1.0, 3.0]), global_batch_size=2))
     2.0
@@ -310,7 +310,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 
 @public
 def scale_regularization_loss(regularization_loss):
-    """Return Σ of the losses, divided by the number of replicas, which add up their gradients.
+    """Return the sum of the losses divided by the number of replicas, because gradients are summed over replicas.
 
     >>> print(tf.nn.scale_regularization_loss([0.5, 0.25]).numpy())
     0.75

@@ -1,4 +1,4 @@
-"""The kernels of maximum pools: maxima of windows, and what is put and picked at their places."""
+"""The kernels of maximum pools: maxima over windows, and scattering to and gathering from their positions."""
 
 import functools
 
@@ -10,12 +10,12 @@ from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.ops.nn.window import cells, lowest, padded, unviewed, views, winners
 
-FEW_CELLS = 16  # a window of no more has a view of the image for each cell
-FEW_WINNERS = 8  # a window of more has its winners found axis by axis: in a third of the time for 3 × 3, and compiled in a third
+FEW_CELLS = 16  # largest window, in cells, that is computed from a strided view per cell
+FEW_WINNERS = 8  # above this number of cells, winners are found axis by axis, which is 3 times as fast for 3 × 3, also to compile
 
 
 def over_windows(arrays, starts, reduction, ways):
-    """Return `lax.reduce_window` of an array, or a tuple of them, along `ways`."""
+    """Apply `lax.reduce_window` to an array, or a tuple of them, along `ways`."""
     rank = jax.tree.leaves(arrays)[0].ndim
     if not all(xla.is_number(way.size) for way in ways):  # JAX pads by symbols, but reduces windows by numbers only
         arrays = jax.tree.map(lambda array, start: padded(array, ways, start)[0], arrays, starts)
@@ -28,9 +28,9 @@ def over_windows(arrays, starts, reduction, ways):
 
 
 def _stages(ways, few=FEW_CELLS):
-    """Return a window of few cells, or else one for each axis: the maximum of maxima is the same.
+    """Return the windows to apply in turn: a small window as a whole, a large one axis by axis, which has the same maximum.
 
-    The last axis comes first, so that of equal elements the first in row-major order wins in both cases.
+    The last axis comes first, so that the first of equal elements in row-major order wins in both cases.
     """
     return [ways] if cells(ways) <= few else [[way] for way in reversed(ways)]
 
@@ -42,7 +42,7 @@ def maximum(x, ways):
 
 
 def to_winners(x, y, dy, ways):
-    """Put each element of `dy`, which is like the maxima `y`, at the place of its maximum in `x`."""
+    """Scatter each element of `dy` to the position in `x` of the corresponding maximum in `y`."""
     stages = _stages(ways, FEW_WINNERS)
     inputs = [x]
     for stage in stages[:-1]:
@@ -53,7 +53,7 @@ def to_winners(x, y, dy, ways):
 
 
 def to_all_equal(x, y, dy, ways):
-    """Put each element of `dy`, which is like the maxima `y`, on every element of its window that is the maximum."""
+    """Add each element of `dy` to all elements of its window in `x` that equal the maximum in `y`."""
     inputs = [x]
     for way in reversed(ways[1:]):
         inputs.append(best(inputs[-1], ways=[way]))
@@ -70,15 +70,14 @@ def to_all_equal(x, y, dy, ways):
 
 
 def of_winners(x, values, ways):
-    """Return the entries of `values`, which is like `x`, at the maxima."""
+    """Return the entries of `values`, shaped like `x`, at the positions of the maxima."""
     for stage in _stages(ways):
         y = best(x, ways=stage)
         x, values = y, pick(x, y, values, ways=stage)
     return values
 
 
-# The same for one stage. A window of few cells is taken apart into views. One of many is moved, and with each element goes its
-# place.
+# Kernels of one stage. A small window uses strided views; a large one uses `reduce_window` on pairs of element and position.
 
 
 @lowered("the maxima of windows")
@@ -123,7 +122,7 @@ def _pick_by_place(x, y, values, *, ways):
 
 
 def _winning_places(x, way):
-    """Return for each stop of a window over one axis the place of its first maximum, or NaN, on that axis."""
+    """Return for each stop of a window over one axis the position on that axis of its first maximum, or NaN."""
 
     def better(first, second):
         (x, i), (y, j) = first, second

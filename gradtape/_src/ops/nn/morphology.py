@@ -1,4 +1,4 @@
-"""Greyscale dilation and erosion: the maximum, over a window, of the image plus the window's own values."""
+"""Greyscale dilation and erosion: extrema over a window of the image plus or minus the window's weights."""
 
 import functools
 
@@ -36,7 +36,7 @@ def _ways(shape, filter_shape, strides, rates, padding):
 
 
 def _candidates(input, filter, ways):
-    """Yield for each cell of the window image plus filter at all its stops; the least number where it is in the padding."""
+    """Yield image plus filter at all stops for each cell of the window, with the least number in the padding."""
     least = jnp.asarray(lowest(input.dtype), input.dtype)
     weights = filter.reshape(-1, filter.shape[2])
     for view, weight, cell in zip(views(input, ways), weights, positions(ways), strict=True):
@@ -71,8 +71,8 @@ def _dilation(input, filter, *, strides, rates, padding):
     return functools.reduce(jnp.maximum, _candidates(input, filter, _ways(input.shape, filter.shape, strides, rates, padding)))
 
 
-# The gradient goes to the image and to the filter where they made the maximum. Both are linear in the incoming one, and
-# each is the transpose of picking, from something like the image or like the filter, what stands there.
+# The gradients to the image and to the filter go to the cells with the maximum. They are linear in the cotangent, and each is
+# the transpose of an op that gathers values at these cells from an array shaped like the image or the filter.
 
 
 @op("Dilation2DBackpropInput", infer=lambda input, filter, out_backprop, **_: input, saves="input filter")
@@ -124,7 +124,7 @@ def _(dy, input, filter, needs_input, needs_filter, **geometry):
 
 
 def _linear(function, transpose):
-    """Return the gradient of `function`, which is linear in its third input and constant in the others but for jumps."""
+    """Register the gradient of `function`, which is linear in its third input and piecewise constant in the others."""
 
     @gradient(function)
     def _(dy, input, filter, op, **geometry):
@@ -151,8 +151,8 @@ def _attributes(strides, padding, data_format, dilations):
 def dilation2d(input, filters, strides, padding, data_format, dilations, name=None):
     """Compute the greyscale dilation: y[n, h, w, c] = max over (i, j) of x[n, h·s + i·d, w·s + j·d, c] + filters[i, j, c].
 
-    `input` is [batch, height, width, channels], `filters` [height, width, channels], both of one real dtype. The
-    gradient goes to the first cell that made the maximum.
+    `input` is [batch, height, width, channels], `filters` [height, width, channels], both of one real dtype, which the result
+    has. The gradient goes to the first cell with the maximum.
 
     >>> x = tf.reshape([0.0, 5.0, 0.0, 0.0], [1, 1, 4, 1])
     >>> print(tf.nn.dilation2d(x, tf.zeros([1, 3, 1]), [1, 1, 1, 1], "SAME", "NHWC", [1, 1, 1, 1]).numpy().ravel())

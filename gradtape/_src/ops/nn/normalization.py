@@ -1,4 +1,4 @@
-"""Moments of a tensor, and normalisation by them."""
+"""Moments, and batch, layer, L2 and local response normalisation."""
 
 import functools
 import operator
@@ -43,25 +43,25 @@ def _moments(x, *, axis, keepdims):
 
 
 @gradient(_moments)
-def _(dmean, dvariance, x, mean, *, axis):  # dx = (dm + 2·(x − m)·dv) / n: what v sends to m is 0
+def _(dmean, dvariance, x, mean, *, axis):  # dx = (dm + 2·(x − m)·dv) / n; the term from v by way of m is 0
     shape = x.node.aval.shape
     count = prod([shape[a] for a in axis])
     parts = [spread(dmean / count, shape, axis)]
     if not is_zeros(dvariance):
-        if x.dtype.is_complex:  # the variance is real: what comes to its imaginary part goes nowhere
+        if x.dtype.is_complex:  # the variance is real, so the imaginary part of its cotangent has no effect
             dvariance = cast(real(dvariance), x.dtype)
         parts.append((x - restored(mean, shape, axis)) * restored(dvariance * 2 / divisor(count), shape, axis))
     return _total(*parts)
 
 
 def _total(*parts):
-    """Return the sum of cotangents, without those that are None or known to be zeros; None if nothing is left."""
+    """Add cotangents, skipping those that are None or known to be zeros; return None if nothing is left."""
     flowing = [part for part in parts if part is not None and not is_zeros(part)]
     return functools.reduce(operator.add, flowing) if flowing else None
 
 
 def _scaled(dy, factor):
-    """Return `dy` · factor, None if it is known to be zeros."""
+    """Return `dy` · factor, or None if that is known to be zeros."""
     return None if is_zeros(dy) or factor == 0 else dy * factor
 
 
@@ -69,7 +69,8 @@ def _scaled(dy, factor):
 def moments(x, axes, shift=None, keepdims=False, name=None):
     """Return `(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
 
-    Those of int32 and int64 are whole numbers, rounded to 0. `shift` has no effect. float16 is computed in float32.
+    The axes are removed unless `keepdims`. For int32 and int64 both are rounded towards 0. `shift` has no effect. float16 is
+    computed in float32.
 
     >>> mean, variance = tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0])
     >>> float(mean), float(variance)
@@ -85,9 +86,9 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
 
 @public
 def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
-    """Return `(count, Σ (x − shift), Σ (x − shift)², shift)` over `axes`, from which `normalize_moments` makes the moments.
+    """Return `(count, Σ (x − shift), Σ (x − shift)², shift)` over `axes`, the arguments of `normalize_moments`.
 
-    `shift` near the mean makes the sums accurate; without one it is 0, and None in the result.
+    A `shift` near the mean makes the sums accurate; None counts as 0, and is returned as None.
 
     >>> count, total, squares, _ = tf.nn.sufficient_statistics(tf.constant([1.0, 2.0, 3.0]), [0])
     >>> print(count.numpy(), total.numpy(), squares.numpy())
@@ -104,7 +105,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
 
 @public
 def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
-    """Return `(mean, variance)` from what `sufficient_statistics` gives.
+    """Return `(mean, variance)` from the results of `sufficient_statistics`.
 
     >>> mean, variance = tf.nn.normalize_moments(tf.constant(2.0), tf.constant(4.0), tf.constant(10.0), None)
     >>> print(mean.numpy(), variance.numpy())
@@ -118,9 +119,9 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
 
 @public
 def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
-    """Return `(mean, variance)` of `x` over `axes`, where each element counts `frequency_weights` times (broadcast with `x`).
+    """Return the weighted `(mean, variance)` of `x` over `axes`; `frequency_weights` broadcast with `x`.
 
-    0 where the weights sum to 0. float16 is computed in float32.
+    Both are 0 where the weights sum to 0. float16 is computed in float32.
 
     >>> mean, variance = tf.nn.weighted_moments(tf.constant([1.0, 3.0]), axes=[0], frequency_weights=[3.0, 1.0])
     >>> float(mean), float(variance)
@@ -144,15 +145,15 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Normalising by given moments
+# Normalisation by given moments
 
 
 @public
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None) -> Tensor:
     """Return (x − mean) · scale / √(variance + variance_epsilon) + offset; `scale` and `offset` may be None.
 
-    The moments, scale and offset broadcast with `x`; what is computed of them alone is small, and cast to the dtype of
-    `x` afterwards. For the moments of the batch itself see `tf.nn.moments`.
+    The moments, scale and offset broadcast with `x`. Terms without `x` are computed in their own dtype, and cast to that of
+    `x`. For the moments of the batch itself see `tf.nn.moments`.
 
     >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0).numpy()
     array([ 8., 12.], dtype=float32)
@@ -169,7 +170,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 def batch_norm_with_global_normalization(
     input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None
 ):
-    """Return `batch_normalization`, where `gamma` is used only if `scale_after_normalization`.
+    """Apply `batch_normalization`, with `gamma` only if `scale_after_normalization`.
 
     >>> x, ones = tf.constant([[[[1.0], [3.0]]]]), tf.ones([1])
     >>> print(tf.nn.batch_norm_with_global_normalization(x, 2 * ones, ones, ones, 5 * ones, 0.0, False).numpy().ravel())
@@ -209,12 +210,12 @@ def _channel(shape, data_format):
 
 
 def _others(shape, data_format):
-    """Return the axes that are reduced: all but the channels'."""
+    """Return the axes to reduce: all but the channel axis."""
     return tuple([a for a in range(len(shape)) if a != _channel(shape, data_format)])
 
 
 def _along_channels(shape, data_format):
-    """Return the shape in which one number per channel broadcasts with `shape`."""
+    """Return the shape of one number per channel that broadcasts with `shape`."""
     return kept(shape, _others(shape, data_format))
 
 
@@ -243,12 +244,12 @@ def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg
 
 @op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4", flops=flops.batch_norm)
 def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
-    """Return y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
+    """Return y, running mean and variance, and the mean and variance used, which the gradient reads (TensorFlow's reserves)."""
     axes = _others(x.shape, data_format)
     there = _along_channels(x.shape, data_format)
     values = x.astype(scale.dtype)
     if is_training:
-        # Two passes: the mean of squares less the square of the mean is wrong where the mean is large
+        # Two passes, as the mean of squares minus the squared mean is inaccurate for a large mean
         m = mean_over(values, axes, keepdims=True)
         v = mean_over(lax.square(values - m), axes)
         m = m.reshape(v.shape)
@@ -267,9 +268,9 @@ def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_
 
 @gradient(batch_norm_op)
 def _(dy, dnew_mean, dnew_variance, dm, dv, x, scale, m, v, *, epsilon, exponential_avg_factor, data_format, is_training):
-    """With s = 1/√(v + ε) and c = x − m: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n); if m and v are
-    given numbers, dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. To this comes what the other results send: dx =
-    dm/n + 2·c·dv/n. (TensorFlow drops this, and the gradients to given moments.)
+    """With s = 1/√(v + ε) and c = x − m, in training: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n). With given
+    moments: dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. The cotangents of the other results add dx = dm/n + 2·c·dv/n.
+    (TensorFlow drops these, and the gradients to given moments.)
     """
     shape, axes, share = x.node.aval.shape, _others(x.node.aval.shape, data_format), exponential_avg_factor
     count = prod([shape[a] for a in axes])
@@ -308,7 +309,7 @@ def fused_batch_norm(
     x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True, name=None,
     exponential_avg_factor=1.0,
 ):  # fmt: skip
-    """Batch normalisation of images (or volumes) `x` per channel: `(y, running_mean, running_variance)`.
+    """Normalise a batch of images (or volumes) `x` per channel: `(y, running_mean, running_variance)`.
 
     y = (x − m) · scale / √(v + epsilon) + offset. In training m and v are the moments of the batch; the running
     moments are (1 − f)·`mean` + f·(batch mean), f = `exponential_avg_factor`, the batch's variance with n − 1 in
@@ -321,7 +322,7 @@ def fused_batch_norm(
             f"!= 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
         )
     x, scale, offset = tensor(x), tensor(scale), tensor(offset)
-    nothing = host_constant(np.zeros(0, scale.dtype.numpy))  # TensorFlow's sign that a moment is not given
+    nothing = host_constant(np.zeros(0, scale.dtype.numpy))  # an empty vector is TensorFlow's sign for a missing moment
     mean = nothing if mean is None else mean
     variance = nothing if variance is None else variance
     results = batch_norm_op(
@@ -349,8 +350,7 @@ def _layer_norm_avals(x, scale, offset, begin, epsilon):
     flops=lambda attrs, inputs, result: 7 * inputs[0].size + 2 * result[1].size, traits="own",
 )  # fmt: skip
 def layer_norm(x, scale, offset, *, begin, epsilon):
-    """Return `x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and 1/√(v
-    + ε).
+    """Normalise `x` over its axes from `begin` on: return (x − m) · scale / √(v + epsilon) + offset, m, and 1/√(v + ε).
 
     `scale` and `offset` have the shape of those axes. The moments are float32 for 16-bit types.
     """
@@ -365,8 +365,8 @@ def layer_norm(x, scale, offset, *, begin, epsilon):
 
 @gradient(layer_norm)
 def _(dy, dm, ds, x, scale, m, s, needs_x, needs_scale, needs_offset, *, begin):
-    """With n = (x − m)·s and t = dy·γ, means over the normalised axes: dx = s·(t − mean t − n·mean(t·n)), dγ = Σ dy·n,
-    dβ = Σ dy. The moments send dx = (dm − s²·n·ds) / count.
+    """With n = (x − m)·s and t = dy·γ, means over the normalised axes: dx = s·(t − mean t − n·mean(t·n)), dγ = Σ dy·n, dβ = Σ
+    dy. The cotangents of the moments add dx = (dm − s²·n·ds) / count.
     """
     shape = x.node.aval.shape
     axes, batch = tuple(range(begin, len(shape))), tuple(range(begin))
@@ -402,14 +402,14 @@ def _images(input, **attributes):
 
 @op("ChannelWindowSum", infer=only(FLOATING, same), traits="own")
 def _window_sum(x, *, radius):
-    """Return at each channel the sum over those at most `radius` away."""
+    """Sum over the channels at most `radius` away from each channel."""
     window, sides = (*(1,) * (x.ndim - 1), 2 * radius + 1), (*((0, 0),) * (x.ndim - 1), (radius, radius))
     total = lax.reduce_window(wide(x), jnp.zeros((), wide(x).dtype), lax.add, window, (1,) * x.ndim, sides)
     return total.astype(x.dtype)
 
 
 @gradient(_window_sum)
-def _(dy, *, radius):  # who is near is mutual
+def _(dy, *, radius):  # the window sum is self-adjoint
     return _window_sum(dy, radius)
 
 
@@ -432,7 +432,7 @@ def _(
 
 @public
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None) -> Tensor:
-    """Return input / (bias + alpha · Σ input²)^beta, the sum over the channels at most `depth_radius` away.
+    """Return input / (bias + alpha · Σ input²)^beta, with the sum over the channels at most `depth_radius` away.
 
     `input` is [batch, height, width, channels], floating.
 

@@ -1,4 +1,4 @@
-"""Patches: what a window meets at each of its places, laid out along the channels."""
+"""Patches of images and volumes, laid out along the channels."""
 
 from gradtape._src.core.base.errors import OutOfRangeError, UnimplementedError, invalid
 from gradtape._src.core.base.public import public
@@ -21,13 +21,13 @@ def _patches(x, ways):
 
 
 def _unpatched(grads, shape, ways):
-    """Return the transpose of `_patches`: each part of a patch added to where it was taken from."""
+    """Apply the transpose of `_patches`: add each part of a patch to its original position."""
     parts = jnp.split(grads, cells(ways), -1)
     return unviewed(lambda number, *parts: parts[number], parts, ways, shape)
 
 
 def _patched(x, rank, ksizes, strides, rates, padding):
-    """Return the aval of patches of `x`, which has `rank` axes."""
+    """Infer the aval of the patches of `x`, which has `rank` axes."""
     one_of(padding, ("SAME", "VALID"), "padding")
     for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
         if len(values) < rank:
@@ -55,7 +55,7 @@ def _volume_aval(input, ksizes, strides, padding):
 
 
 def _linear(function, transpose):
-    """Return the gradients of an op that makes patches, and of its transpose: each other."""
+    """Register the gradients of an op that extracts patches, and of its transpose: each is the other's."""
 
     @gradient(function)
     def _(dy, op, **geometry):
@@ -101,8 +101,8 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     """Extract patches of `images`, [batch, height, width, channels]: [batch, rows, columns, patch's height · width ·
     channels].
 
-    `sizes` is [1, height, width, 1] of a patch; `strides`, likewise, how far they are apart; `rates` how far apart the
-    pixels of a patch are. `padding` is "VALID", or "SAME" for as many patches as there are strides, zeros outside.
+    `sizes` is [1, height, width, 1] of a patch. `strides` and `rates`, in the same form, are the distances of patches, and of
+    pixels within a patch. `padding` is "VALID" or "SAME", which pads with zeros.
 
     >>> tf.image.extract_patches(tf.zeros([1, 4, 4, 3]), [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID").shape
     TensorShape([1, 2, 2, 12])
@@ -113,7 +113,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
 
 @public
 def extract_volume_patches(input, ksizes, strides, padding, name=None):
-    """Extract patches like `image.extract_patches`, of volumes: [batch, planes, rows, columns, channels].
+    """Extract patches of volumes [batch, planes, rows, columns, channels]; see `tf.image.extract_patches`.
 
     >>> print(tf.extract_volume_patches(tf.zeros([1, 4, 4, 4, 1]), [1, 2, 2, 2, 1], [1, 2, 2, 2, 1], "VALID").shape)
     (1, 2, 2, 2, 8)

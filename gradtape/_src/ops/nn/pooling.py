@@ -1,8 +1,7 @@
-"""Maxima and means over a moving window, of one to three spatial axes.
+"""Maximum and mean pooling over one to three spatial axes.
 
-A maximum is taken over the window's strided views of the image. Which of them won, the first that equals the maximum,
-is a small whole number for each stop of the window; the gradient goes where it says, and so does everything else that
-follows the winners.
+A maximum is taken over the window's strided views of the image. The winner, the first cell that equals the maximum, is a small
+integer for each stop of the window. The gradient, and everything else that follows the winners, reads it.
 """
 
 import functools
@@ -50,13 +49,13 @@ ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
 
 
 def _ways(shape, ksize, strides, padding, explicit_paddings, data_format, dilations):
-    """Return the Sweeps of a pool's window, over the spatial axes of images of `shape`."""
+    """Return the Sweeps of a pool over the spatial axes of images of `shape`."""
     extents = [ksize[axis] for axis in spatial_axes(data_format)[0]]
     return sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations)
 
 
 def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
-    """Return the Aval of a pool of `rank` spatial axes; InvalidArgumentError or UnimplementedError where there is none."""
+    """Infer the Aval of a pool of `rank` spatial axes; InvalidArgumentError or UnimplementedError for invalid attributes."""
     require(input, allowed)
     one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
     check_paddings(padding, explicit_paddings, data_format)
@@ -91,9 +90,9 @@ def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddin
 
 
 def _maxima(types, rank):
-    """Define a maximum pool of `rank` spatial axes, its gradient, and the gradient of that; return the three.
+    """Define a maximum pool of `rank` spatial axes, its gradient op, and the gradient op of that; return the three.
 
-    Of equal elements the first takes the cotangent; with three spatial axes all do, as in TensorFlow.
+    The first of equal elements gets the cotangent. With three spatial axes all of them get it, as in TensorFlow.
     """
     infer = functools.partial(_pool_aval, rank, ORDERED if rank == 2 else FLOATING)
 
@@ -174,7 +173,7 @@ def _(dy, _, input, y, *, ksize, strides, padding):
 
 
 def _divided(x, ways):
-    """Return `x`, which has an element for each stop of the window, divided by how many of its cells are not in the padding."""
+    """Divide each element of `x`, one for each stop of the window, by the number of its cells outside of the padding."""
     counts = np.ones((1,) * x.ndim, x.dtype)
     for way in ways:
         stops = (np if xla.is_number(way.out) else jnp).arange(way.out)  # symbols of an exported program are none of NumPy's
@@ -185,7 +184,7 @@ def _divided(x, ways):
 
 
 def _tile(ways):
-    """Return whether the windows lie side by side along all axes."""
+    """Return whether the windows tile the image along all axes."""
     return False not in [way.tiles for way in ways]
 
 
@@ -203,7 +202,7 @@ def _average(x, ways):
 
 
 def _to_all(dy, ways):
-    """Put each element of `dy`, divided by the size of the window, on all cells of its window."""
+    """Add each element of `dy`, divided by the size of the window, to all cells of its window."""
     dx = _divided(wide(dy), ways)
     for way in ways:
         shape = (*dx.shape[: way.axis], way.size, *dx.shape[way.axis + 1 :])
@@ -233,7 +232,7 @@ def _averages(types, rank):
         if _tile(ways):
             once = sum([way.out for way in ways]) == len(ways)
             source = dy if once else broadcast_source(dy, [way.axis for way in ways])
-            if source is not None:  # what is the same everywhere stays a broadcast
+            if source is not None:  # a broadcast cotangent remains a broadcast
                 return _broadcast_to(under_broadcast(lambda dy: dy / cells(ways), source), shape=shape)
         return to_input(dy, input_sizes=shape, **geometry)
 
@@ -252,7 +251,7 @@ MEANS = {rank: _averages(types, rank) for rank, types in _mean_types.items()}
 
 
 def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
-    """Return the attributes of a pool from its arguments as users give them."""
+    """Convert the arguments of a public pool to attributes of its op."""
     data_format = CHANNELS_LAST[rank] if data_format is None else data_format
     padding, numbers = paddings(padding, rank + 2)
     return {
@@ -266,7 +265,7 @@ def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
 
 
 def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=None):
-    """Return a pool over one axis, done over two of which the first has extent 1."""
+    """Pool over one axis by a pool over two, of which the first has extent 1."""
     data_format, axis, wide_format = flat_format(data_format)
     padding, numbers = paddings(padding, 3)
     pooled = pool(
@@ -282,7 +281,7 @@ def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=
 
 
 def _named(padding):
-    """Raise TypeError unless the padding is a name: a mean over padding of a given size is not defined."""
+    """Raise TypeError unless the padding is a name: explicit padding is not supported here."""
     if not isinstance(padding, str):
         raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME' or 'VALID', or use tf.pad first.")
     return padding
@@ -297,7 +296,7 @@ def _spatial_rank(input):
 
 @public
 def max_pool(input, ksize, strides, padding, data_format=None, name=None) -> Tensor:
-    """Return `max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`.
+    """Apply `max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`.
 
     >>> tf.nn.max_pool(tf.reshape(tf.range(4.0), [1, 2, 2, 1]), 2, 2, "VALID").numpy().ravel()
     array([3.], dtype=float32)
@@ -323,9 +322,10 @@ def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None) -> 
 def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) -> Tensor:
     """Return the maximum over a window moving over two axes: `input` [batch, height, width, channels].
 
-    `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
-    in the window makes the maximum NaN. The gradient goes to the first element, in row-major order, that is the
-    maximum. The dtype, floating or an integer one, stays. A window over nothing but channels must divide them.
+    `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; padding never wins. The
+    result is [batch, rows, columns, channels] in the dtype of `input`, floating or integer. A NaN in the window makes the
+    maximum NaN. The gradient goes to the first maximum in row-major order. The extent of a window over channels alone must
+    divide their number.
 
     >>> image = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
     >>> tf.nn.max_pool2d(image, 2, 2, "VALID").numpy().ravel()
@@ -338,7 +338,7 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) ->
 
 
 def _over_channels(input, ksize, strides):
-    """Return the maximum over groups of channels: that of a window over the height of images of one pixel each."""
+    """Return the maximum over groups of channels, as a pool over the height of one-pixel images."""
     window, channels = ksize[-1], input.node.aval.shape[-1]
     if ksize[:-1] != (1, 1, 1) or strides != ksize or channels % window:
         raise UnimplementedError(
@@ -375,9 +375,9 @@ def max_pool_with_argmax(
     include_batch_in_index=False,
     name=None,
 ):
-    """Return `(max_pool2d, places)`: the places of the maxima in each flattened image, or in all of them flattened.
+    """Return `(max_pool2d, indices)`, with the indices of the maxima into each flattened image, or into the flattened batch.
 
-    `places` (int64 or int32) are (h · width + w) · channels + c, plus the place of the image's beginning with
+    `indices` (int64 or int32) are (h · width + w) · channels + c, plus the index of the image's first element with
     `include_batch_in_index`.
 
     >>> x = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
@@ -398,7 +398,7 @@ def max_pool_with_argmax(
 
 @public
 def avg_pool(input, ksize, strides, padding, data_format=None, name=None) -> Tensor:
-    """Return `avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`.
+    """Apply `avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`.
 
     >>> tf.nn.avg_pool(tf.reshape(tf.range(4.0), [1, 2, 2, 1]), 2, 2, "VALID").numpy().ravel()
     array([1.5], dtype=float32)
@@ -420,8 +420,8 @@ def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None) -> 
 def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) -> Tensor:
     """Return the mean over a window moving over two axes: `input` [batch, height, width, channels].
 
-    `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
-    counted. The dtype, which is floating, stays.
+    `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not counted. The
+    dtype is floating, and is kept.
 
     >>> image = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
     >>> tf.nn.avg_pool2d(image, 2, 2, "VALID").numpy().ravel()
@@ -444,7 +444,7 @@ def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -
 
 @public
 def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None) -> Tensor:
-    """Pool to the maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
+    """Return the maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
 
     `strides` and `dilations`, an entry for each spatial axis, cannot both be above 1; with dilations the padding is
     "VALID".

@@ -1,4 +1,4 @@
-"""Floats rounded to the steps of a quantization and back, as a network sees them that is trained for it.
+"""Fake quantization: rounding floats to the steps of a quantization, for training a network that will be quantized.
 
 The steps are those of Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
 Inference" (2018): a range is nudged so that 0 is one of them. Gradients pass straight through inside of the range.
@@ -22,7 +22,7 @@ FLOAT32, BOOL = np.dtype(np.float32), np.dtype(bool)
 
 
 class Gradients(NamedTuple):
-    """The gradients with respect to the inputs, and to the ends of their range."""
+    """The gradients with respect to the inputs, and to the ends of the range."""
 
     backprops_wrt_input: Tensor
     backprop_wrt_min: Tensor
@@ -30,7 +30,7 @@ class Gradients(NamedTuple):
 
 
 def _nudged(low, high, num_bits, narrow_range):
-    """Return the ends of the range, moved so that 0 is a step, and the distance of two steps."""
+    """Return the ends of the range, moved so that 0 is a step, and the distance between steps."""
     first, last = jnp.float32(1 if narrow_range else 0), jnp.float32(2**num_bits - 1)
     scale = (high - low) / (last - first)
     zero = first - low / scale
@@ -62,7 +62,7 @@ def _as_inputs(inputs, *, min, max, num_bits, narrow_range):
 
 
 def _within(inputs, min, max, *, num_bits, narrow_range):
-    """Infer the aval for scalar ends."""
+    """Infer the aval for scalar range ends."""
     _checked(inputs, num_bits)
     for name, end in (("min", min), ("max", max)):
         if end.shape:
@@ -71,7 +71,7 @@ def _within(inputs, min, max, *, num_bits, narrow_range):
 
 
 def _within_channels(inputs, min, max, *, num_bits, narrow_range):
-    """Infer the aval for ends of each channel, the last axis."""
+    """Infer the aval for range ends per channel, the last axis."""
     _checked(inputs, num_bits)
     if not inputs.shape:
         raise invalid("inputs must have a last axis, of channels; received a scalar. Use fake_quant_with_min_max_vars.")
@@ -104,7 +104,7 @@ def _sides_avals(inputs, min, max, *, num_bits, narrow_range):
 
 @op("FakeQuantSides", infer=_sides_avals, traits="own")
 def _sides(inputs, min, max, *, num_bits, narrow_range):
-    """Return whether the inputs lie below, in and above the nudged range; without a range, in it."""
+    """Return whether the inputs lie below, in and above the nudged range. If both ends are 0, all inputs are inside."""
     bottom, top, _ = _nudged(min, max, num_bits, narrow_range)
     none = (min == 0) & (max == 0)
     below, above = (inputs < bottom) & ~none, (inputs > top) & ~none
@@ -115,9 +115,7 @@ not_differentiable(_sides, because="it gives bools", unregistered=True)
 
 
 def _straight_through(dy, inputs, low, high, num_bits, narrow_range, axis):
-    """Return `dy` for the inputs in the range; its sums over what lies below and above it for the ends. `axis`: what is summed
-    over.
-    """
+    """Return `dy` inside of the range as the gradient to the inputs, and its sums over `axis` below and above for the ends."""
     below, inside, above = _sides(inputs, low, high, num_bits=num_bits, narrow_range=narrow_range)
     ends = [reduce_sum(where(side, dy, 0.0), axis) for side in (below, above)]
     return Gradients(where(inside, dy, 0.0), *ends)
@@ -141,8 +139,8 @@ def _(dy, inputs, min, max, *, num_bits, narrow_range):
 
 @public
 def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
-    """Return `inputs` rounded to the 2^num_bits steps from `min` to `max`, Python numbers; what lies outside becomes the
-    nearest end.
+    """Return `inputs` rounded to the 2^num_bits steps from `min` to `max`, Python numbers; inputs outside of the range become
+    the nearest end.
 
     The range is nudged so that 0 is a step; `narrow_range` leaves out the lowest one. float32. InvalidArgumentError unless
     `min < max` and `num_bits` is from 2 to 16. The gradient passes straight through inside of the nudged range, and is 0 outside.
@@ -155,7 +153,7 @@ def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range
 
 @public
 def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
-    """Return the gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` lie in the nudged range, else 0.
+    """Return the gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` are in the nudged range, else 0.
 
     >>> print(tf.quantization.fake_quant_with_min_max_args_gradient([1.0, 1.0], [0.5, 9.0]).numpy())
     [1. 0.]
@@ -167,10 +165,9 @@ def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_
 
 @public
 def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """Quantize like `fake_quant_with_min_max_args` with scalar tensors as ends, which get the sum of the gradients beyond
-    them.
+    """Quantize like `fake_quant_with_min_max_args`, with scalar tensors as range ends.
 
-    Where both are 0, so is the result, and the gradient passes.
+    Each end gets the sum of the gradients of inputs beyond it. If both ends are 0, the result is 0, and the gradient passes.
 
     >>> print(tf.quantization.fake_quant_with_min_max_vars([0.1, 0.5, 9.0], 0.0, 1.0, num_bits=2).numpy())
     [0.        0.6666667 1.       ]
@@ -204,7 +201,7 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narro
 
 @public
 def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """Return the gradients of `fake_quant_with_min_max_vars_per_channel`, a named tuple; those of the ends are of shape
+    """Return the gradients of `fake_quant_with_min_max_vars_per_channel`, a named tuple. Those of the ends have shape
     [channels].
 
     >>> ones, x = tf.ones([1, 2]), [[0.5, 9.0]]

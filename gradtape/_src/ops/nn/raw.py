@@ -1,4 +1,4 @@
-"""Ops that libraries call by their types, where the function for everyday use gives less than the op."""
+"""Raw ops that libraries call by type, where the op has results or attributes that the public function lacks."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def FusedBatchNormV2(
 ):
     """Normalise images `x` per channel, and return the moments too.
 
-    The results are y, the running mean and variance, and the mean and variance that y was made with. `mean` and `variance`
-    have the number of channels, or none where they are not read: in training with an `exponential_avg_factor` of 1. Dtypes
-    and errors are those of `tf.compat.v1.nn.fused_batch_norm`.
+    The results are y, the running mean and variance, and the mean and variance used. `mean` and `variance` have one entry per
+    channel. They are empty where they are not read: in training with an `exponential_avg_factor` of 1. Dtypes and errors are
+    those of `tf.compat.v1.nn.fused_batch_norm`.
 
     Example:
       >>> import gradtape as tf
@@ -56,7 +56,7 @@ def FusedBatchNormV2(
 def FusedBatchNormV3(
     x, scale, offset, mean, variance, epsilon=0.0001, exponential_avg_factor=1, data_format="NHWC", is_training=True, name=None
 ):
-    """Normalise images `x` per channel as `tf.raw_ops.FusedBatchNormV2`, with one result more that has no meaning.
+    """Normalise images `x` per channel as `tf.raw_ops.FusedBatchNormV2`, with one more result, which is reserved.
 
     Example:
       >>> import gradtape as tf
@@ -83,7 +83,7 @@ def _batch_norm(x, scale, offset, mean, variance, epsilon, exponential_avg_facto
 
 @public
 def MaxPoolGrad(*, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings=(), data_format="NHWC", name=None):
-    """Return the gradient to the argument of `tf.nn.max_pool2d`, of which `orig_input` and `orig_output` are known.
+    """Return the gradient of `tf.nn.max_pool2d` at `orig_input`, whose result is `orig_output`.
 
     >>> x = tf.reshape([1.0, 4.0, 2.0, 3.0], [1, 2, 2, 1])
     >>> y = tf.nn.max_pool2d(x, 2, 2, "VALID")
@@ -97,7 +97,7 @@ def MaxPoolGrad(*, orig_input, orig_output, grad, ksize, strides, padding, expli
 
 @public
 def MaxPoolGradGrad(*, orig_input, orig_output, grad, ksize, strides, padding, data_format="NHWC", name=None):
-    """Return the gradient to the `grad` of `tf.raw_ops.MaxPoolGrad`, of a `grad` of the shape of `orig_input`.
+    """Return the gradient of `tf.raw_ops.MaxPoolGrad` with respect to its `grad`; this `grad` has the shape of `orig_input`.
 
     >>> x = tf.reshape([1.0, 4.0, 2.0, 3.0], [1, 2, 2, 1])
     >>> y = tf.nn.max_pool2d(x, 2, 2, "VALID")
@@ -112,7 +112,7 @@ def MaxPoolGradGrad(*, orig_input, orig_output, grad, ksize, strides, padding, d
 
 @public
 def AvgPoolGrad(*, orig_input_shape, grad, ksize, strides, padding, data_format="NHWC", name=None):
-    """Return the gradient to the argument of `tf.nn.avg_pool2d`, of the shape `orig_input_shape`.
+    """Return the gradient of `tf.nn.avg_pool2d`, in the shape `orig_input_shape`.
 
     >>> window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
     >>> grad = tf.ones([1, 1, 1, 1])
@@ -124,13 +124,13 @@ def AvgPoolGrad(*, orig_input_shape, grad, ksize, strides, padding, data_format=
 
 
 def _explicit(padding, numbers):
-    """Return a padding as the functions of `tf.nn` take it: numbers before and behind each axis, or a word."""
+    """Convert a padding to the form of `tf.nn`: pairs for each axis, or a word."""
     return [numbers[i : i + 2] for i in range(0, len(numbers), 2)] if padding == "EXPLICIT" else padding
 
 
 @public
 def SoftplusGrad(*, gradients, features, name=None):
-    """Return the gradient to the argument of `tf.nn.softplus`: `gradients * sigmoid(features)`.
+    """Return the gradient of `tf.nn.softplus`: `gradients * sigmoid(features)`.
 
     >>> tf.raw_ops.SoftplusGrad(gradients=[2.0], features=[0.0]).numpy()
     array([1.], dtype=float32)
@@ -141,7 +141,7 @@ def SoftplusGrad(*, gradients, features, name=None):
 
 @public
 def SoftsignGrad(*, gradients, features, name=None):
-    """Return the gradient to the argument of `tf.nn.softsign`: `gradients / (1 + |features|)²`.
+    """Return the gradient of `tf.nn.softsign`: `gradients / (1 + |features|)²`.
 
     >>> tf.raw_ops.SoftsignGrad(gradients=[2.0], features=[-1.0]).numpy()
     array([0.5], dtype=float32)

@@ -1,4 +1,4 @@
-"""`quantize_and_dequantize`: floats rounded to integers of some bits and back. One scale serves both signs, so that 0 stays 0."""
+"""`quantize_and_dequantize`: rounding floats to n-bit integers and back, with one scale for both signs, so that 0 stays 0."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
@@ -66,7 +66,7 @@ def _(dy):
 
 
 @gradient(_clipped)
-def _(dy, input, input_min, input_max, *, axis):  # 0 for the ends, as in TensorFlow: a range is not learned through it
+def _(dy, input, input_min, input_max, *, axis):  # the ends get 0, as in TensorFlow
     low, high = input_min, input_max
     if axis is not None:
         shape = [-1 if i == axis else 1 for i in range(input.ndim)]
@@ -131,10 +131,10 @@ def quantize_and_dequantize_v2(
 ):
     """Round floats to integers of `num_bits` and back; shape and dtype of `input`.
 
-    The scale is the largest that brings the range into the integers: from `input_min` to `input_max` with `range_given`, else
-    that of the values; with `axis`, one range for each index along it. `signed_input` has integers of both signs, `narrow_range`
-    leaves out the lowest one. With `range_given`, what lies outside is clipped. `round_mode` is "HALF_TO_EVEN" or "HALF_UP".
-    The gradient is 0 outside of `input_min` and `input_max`, and 0 for these; inside it passes straight through.
+    The scale is the largest that maps the range into the integers. The range is that of the values, or with `range_given` from
+    `input_min` to `input_max`, to which values are clipped. With `axis` each index along it has its own range. `signed_input`
+    uses integers of both signs, `narrow_range` leaves out the lowest one. `round_mode` is "HALF_TO_EVEN" or "HALF_UP". The
+    gradient passes straight through between `input_min` and `input_max`. It is 0 outside, and 0 for the ends themselves.
 
     >>> tf.quantization.quantize_and_dequantize_v2([-1.0, 0.3, 1.7], -1.0, 1.5, num_bits=3, range_given=True).numpy()
     array([-1. ,  0.5,  1.5], dtype=float32)

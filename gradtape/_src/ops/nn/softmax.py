@@ -22,7 +22,7 @@ def exponentials(logits, axis):
 
 
 def class_axis(axis, rank):
-    """Return the axis of the classes, ≥ 0: the last one for None. InvalidArgumentError if there is no such axis."""
+    """Convert the axis of the classes to an int ≥ 0 (None: the last). InvalidArgumentError if it is out of range."""
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"axis must be an integer, received {axis!r}: softmax goes along one axis.")
     axis = -1 if axis is None else static(axis, "axis")

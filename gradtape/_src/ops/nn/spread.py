@@ -1,8 +1,8 @@
-"""Convolution gradients where the incoming gradient is the same at every place.
+"""Convolution gradients for a cotangent that is constant over space.
 
-A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of it: let
-S[n, i, j, c] be the sum of the input over all places that cell (i, j) of the window meets. The filter's gradient is Σ_n S[n, i,
-j, c] · dy[n, o], and the input's is the transpose of that sum.
+A mean or a sum over space sends such a cotangent, in effect [N, 1, 1, O]. It is not expanded to an image. Let S[n, i, j, c] be
+the sum of the input over all positions that cell (i, j) of the window covers. The filter's gradient is Σ_n S[n, i, j, c] ·
+dy[n, o], and the input's is the transpose of that sum.
 """
 
 import math
@@ -21,8 +21,8 @@ from gradtape._src.ops.nn.window import spatial_axes, sweeps
 
 
 def constant_over(dy, axes):
-    """Return the [N, C] that the image `dy` is made of, if it was recorded as a broadcast along `axes`, the spatial ones."""
-    if dy.dtype.size < 4:  # sums over space do not fit 16 bits
+    """Return the source [N, C] of the image `dy`, if it was recorded as a broadcast along the spatial axes `axes`; else None."""
+    if dy.dtype.size < 4:  # sums over space overflow 16-bit floats
         return None
     source = broadcast_source(dy, axes)
     if source is None:
@@ -36,7 +36,7 @@ def constant_over(dy, axes):
 
 
 def _source_before_reshape(dy, axes):
-    """Return the source like `broadcast_source`, also through a reshape by axes of extent 1, as the gradient of squeeze makes."""
+    """Return the source of a broadcast that was reshaped by axes of extent 1, as in the gradient of squeeze; else None."""
     node = dy.node
     if node.op is not _reshape.op or node.inputs is None:
         return None
@@ -54,7 +54,7 @@ def _source_before_reshape(dy, axes):
 
 
 def _meetings(ways, dtype):
-    """Yield for each axis a matrix [cells of the window, cells of the axis]: 1 where the one ever meets the other."""
+    """Yield for each axis a matrix [cells of the window, cells of the axis]: 1 where the former ever covers the latter."""
     for way in ways:
         meets = np.zeros((way.extent, way.size), dtype)
         for i in range(way.extent):
@@ -63,7 +63,7 @@ def _meetings(ways, dtype):
 
 
 def _letters(ways, data_format):
-    """Return the subscripts of image, matrices and window, for einsum."""
+    """Return the einsum subscripts of image, matrices and window."""
     image = data_format.lower()
     window = "ijk"[: len(ways)]
     return image, [f"{cell}{image[way.axis]}" for cell, way in zip(window, ways, strict=True)], f"n{window}c"
@@ -99,7 +99,7 @@ def _(dy, sums, *, input_sizes, **geometry):
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
-    """Return the gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
+    """Return the gradient to a filter [*window, channels / groups, outputs] for a `dy` [N, outputs] constant over space."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
     batch, channels = extents_of(sums)[0], extents_of(sums)[-1]
@@ -110,7 +110,7 @@ def filter_of_constant(image, dy, filter_shape, geometry):
 
 
 def input_of_constant(kernel, dy, input_shape, geometry):
-    """Return the gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
+    """Return the gradient to the image, of shape `input_shape`, for a `dy` [N, outputs] that is constant over space."""
     *window, inputs, outputs = extents_of(kernel)
     batch, channels = extents_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
     groups = channels // inputs

@@ -1,4 +1,4 @@
-"""The window that moves over the spatial axes of images: sizes, strides, padding. Convolutions and pools share it."""
+"""The window that convolutions and pools move over the spatial axes of images: sizes, strides, padding."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 class Sweep(NamedTuple):
-    """A window's way along one axis: `out` stops, `stride` cells apart, over `size` cells and `low` of padding before.
+    """The movement of a window along one axis: `out` stops, `stride` cells apart, over `size` cells after `low` of padding.
 
     The window has `extent` cells, `dilation` apart; they span `reach` cells of the axis.
     """
@@ -33,30 +33,30 @@ class Sweep(NamedTuple):
 
     @property
     def reach(self):
-        """The cells from the window's first to its last."""
+        """The number of cells from the window's first to its last."""
         return (self.extent - 1) * self.dilation + 1
 
     @property
     def span(self):
-        """The cells from the first stop's first cell to the last stop's first cell, both included."""
+        """The number of cells from the first stop to the last, both included."""
         return xla.larger(0, (self.out - 1) * self.stride + 1)
 
     @property
     def padding(self):
-        """(cells before, cells after) with which the windows exactly cover the axis; after can be negative."""
+        """(cells before, cells after) of padding with which the windows exactly cover the axis; after can be negative."""
         return self.low, self.span + self.reach - 1 - self.low - self.size
 
     @property
     def covered(self):
-        """The same way along an axis with the padding and without what the window does not reach."""
+        """The Sweep over the axis after padding and cropping to the cells that the windows cover."""
         return self._replace(size=self.span + self.reach - 1, low=0)
 
     def meets(self, cell, stop):
-        """Return the place on the axis of the window's `cell` at its `stop`; outside of it in the padding."""
+        """Return the position on the axis of the window's `cell` at its `stop`; out of range in the padding."""
         return stop * self.stride + cell * self.dilation - self.low
 
     def inside(self, cell):
-        """Return the first stop at which the window's `cell` is not in the padding, and the first after that where it is."""
+        """Return the range of stops, as (first, end), at which the window's `cell` is not in the padding."""
         if self.padding == (0, 0):
             return 0, self.out
         first = min(max(0, -(self.meets(cell, 0) // self.stride)), self.out)
@@ -64,26 +64,26 @@ class Sweep(NamedTuple):
 
     @property
     def tiles(self):
-        """Whether the windows lie side by side and cover each cell once."""
+        """Whether the windows cover each cell exactly once."""
         side_by_side = self.out == 1 or (self.extent == self.stride and self.out > 0)
         return side_by_side and self.dilation == 1 and not self.low and self.size == self.out * self.extent
 
 
 def spatial_axes(data_format):
-    """Return the axes of an image that a window moves over, and its axis of channels, for a format such as `NHWC`."""
+    """Return the spatial axes and the channel axis of an image, for a format such as `NHWC`."""
     channel = data_format.index("C")
     return tuple([axis for axis in range(1, len(data_format)) if axis != channel]), channel
 
 
 def channels_last(data_format):
-    """Return the order of axes that has the channels last, and the one back."""
+    """Return the permutation of the axes to channels last, and its inverse."""
     spatial, channel = spatial_axes(data_format)
     last = (0, *spatial, channel)
     return last, [last.index(axis) for axis in range(len(last))]
 
 
 def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations):
-    """Return a Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
+    """Return a Sweep for each spatial axis of images of `shape`; InvalidArgumentError if the window does not fit.
 
     `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis.
     """
@@ -111,7 +111,7 @@ def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dil
 
 
 def swept(shape, ways, channel, channels):
-    """Return the shape of what a window leaves of `shape`: its stops along each axis, and `channels`."""
+    """Return the shape of a convolution's or pool's result: the stops along each axis, and `channels`."""
     result = list(shape)
     result[channel] = channels
     for way in ways:
@@ -129,15 +129,15 @@ def cells(ways):
 
 
 def positions(ways):
-    """Return the cells of the window, in row-major order: for each, its place along every axis."""
+    """Yield the coordinates of the window's cells in row-major order."""
     return itertools.product(*[range(way.extent) for way in ways])
 
 
 def views(x, ways, fill=0):
-    """Yield for each cell of the window its elements at all stops: a strided view of `x`, `fill` where it is outside.
+    """Yield for each cell of the window its elements at all stops, as a strided view of `x`; outside of `x` they are `fill`.
 
-    Each view is padded by itself, which costs no memory; products of views are faster on what was `padded` before. In an
-    exported program with symbols for extents `x` is padded first, as the extents of the views' own padding are not known.
+    Each view is padded separately, which costs no memory. Products of views are faster on an array that was `padded` first. An
+    exported program with unknown extents pads `x` first, since the padding of a single view is not known.
     """
     if not all(xla.is_number(way.size) for way in ways):
         x, ways = padded(x, ways, fill)
@@ -155,7 +155,7 @@ def views(x, ways, fill=0):
 
 
 def padded(x, ways, fill=0):
-    """Return `x` with the padding that the windows reach into, without what they do not reach, and the Sweeps over that."""
+    """Pad `x` with `fill`, or crop it, to the cells that the windows cover; return it with the Sweeps over it."""
     padding = [(0, 0, 0)] * x.ndim
     for way in ways:
         padding[way.axis] = (*way.padding, 0)
@@ -163,7 +163,7 @@ def padded(x, ways, fill=0):
 
 
 def outside_padding(cell, ways, shape):
-    """Return whether the window's `cell` is not in the padding, at each stop: True, or an array of `shape`."""
+    """Return at which stops the window's `cell` is not in the padding: True for all, or an array of `shape`."""
     outside = True
     for way, i in zip(ways, cell, strict=True):
         first, end = way.inside(i)
@@ -176,7 +176,7 @@ def outside_padding(cell, ways, shape):
 def winners(candidates, best, ways):
     """Return for each stop of the window the number of the first cell whose candidate equals `best`, or is NaN.
 
-    `candidates` are arrays like `best`, one for each cell. Cells in the padding do not win, even where all is −∞.
+    `candidates` are arrays shaped like `best`, one for each cell. Cells in the padding do not win, even where all are −∞.
     """
     winner = jnp.full(best.shape, -1, jnp.int8 if cells(ways) < 127 else jnp.int32)
     numbered = list(enumerate(zip(candidates, positions(ways), strict=True)))
@@ -192,10 +192,11 @@ def lowest(dtype):
 
 
 def unviewed(piece, arrays, ways, shape):
-    """Return the transpose of `views`: `piece(cell's number, *arrays)` added to what its view shows of an array of `shape`.
+    """Apply the transpose of `views`: add `piece(cell's number, *arrays)` to the positions of its view, in an array of
+    `shape`.
 
-    `arrays` have an element for each stop of the window; where they are 0, `piece` must be 0. The pieces that fall on
-    each residue of the stride are summed at the resolution of the stops; then these sums are interleaved.
+    `arrays` have an element for each stop of the window; where they are 0, `piece` must be 0. The pieces on each residue of
+    the stride are summed at the resolution of the stops; then these sums are interleaved.
     """
     extents, before, padding = list(shape), [0] * len(shape), [(0, 0, 0)] * len(shape)
     for way in ways:
@@ -233,11 +234,11 @@ def _interleaved(parts, axis):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Arguments, as users give them
+# Arguments of public functions
 
 
 def sequence(value, count, data_format, name):
-    """Return an argument with 1 entry, one for each of `count` spatial axes, or one for every axis, as the latter."""
+    """Expand an argument with 1 entry, or one for each of `count` spatial axes, to one for every axis."""
     values = (1,) if value is None else static_list(value, name)
     if len(values) == count + 2:
         return values
@@ -251,7 +252,7 @@ def sequence(value, count, data_format, name):
 
 
 def paddings(padding, length):
-    """Return the `padding` argument, a name or a list of pairs, as (name, numbers)."""
+    """Convert the `padding` argument, a name or a list of pairs, to (name, numbers)."""
     if isinstance(padding, str):
         if padding == "EXPLICIT":
             raise ValueError("'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must be a list.")
@@ -282,7 +283,7 @@ def one_of(value, allowed, attribute):
 
 
 def check_paddings(padding, explicit_paddings, data_format):
-    """Raise InvalidArgumentError unless the padding is one that a window over spatial axes can have."""
+    """Raise InvalidArgumentError unless the padding is valid for a window over spatial axes."""
     one_of(padding, ("SAME", "VALID", "EXPLICIT"), "padding")
     if padding != "EXPLICIT":
         return
@@ -297,7 +298,7 @@ def check_paddings(padding, explicit_paddings, data_format):
 
 
 def over_batches(x, rank, function):
-    """Return `function` of images whose several axes of batches are made one, for it takes `rank` axes."""
+    """Apply `function`, which takes images of `rank` axes, to images with several batch axes: these are merged, and restored."""
     shape = x.node.aval.shape
     if len(shape) <= rank:
         return function(x)
@@ -307,7 +308,7 @@ def over_batches(x, rank, function):
 
 
 def not_both(strides, dilations):
-    """Raise ValueError if some are above 1 in both, or one is below 1."""
+    """Raise ValueError if both have an entry above 1, or if an entry is below 1."""
     for what, values in (("strides", strides), ("dilation_rate", dilations)):
         if min(values) < 1:
             raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(values)}")
@@ -319,7 +320,7 @@ def not_both(strides, dilations):
 
 
 def flat_format(data_format):
-    """Return for images with one spatial axis (NWC or NCW, the place of an axis of extent 1 before it, the format with that).
+    """Return `(NWC or NCW, position of the extra axis, two-dimensional format)` for images with one spatial axis.
 
     ValueError for other formats.
     """
@@ -331,14 +332,14 @@ def flat_format(data_format):
 
 
 def widened(values, axis, filling=1):
-    """Return `values` with an entry more, in the place `axis`."""
+    """Return `values` with one more entry, at the index `axis`."""
     return (*values[:axis], filling, *values[axis:])
 
 
 def stacked_views(x, ways):
-    """Return the `views` of what was `padded`, with the axes of the window in front.
+    """Return the `views` of a `padded` array, with the axes of the window in front.
 
-    They are taken axis by axis: 14 slices for a window of 7 × 7. XLA compiles 49 in 2.7 s, and these in 0.5.
+    They are taken axis by axis: 14 slices for a window of 7 × 7, compiled in 0.5 s. The 49 views take 2.7 s.
     """
     for place, way in enumerate(ways):
         axis, last = way.axis + place, way.out - 1

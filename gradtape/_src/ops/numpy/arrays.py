@@ -1,4 +1,4 @@
-"""Arrays made of values, filled, spaced, and of diagonals."""
+"""Creation of arrays: from values, filled, evenly spaced, and from diagonals."""
 
 import math
 
@@ -22,7 +22,7 @@ from gradtape._src.ops.shapes import axis_of
 
 @numpy_function
 def array(val, dtype=None, copy=True, ndmin=0, *, policy=TENSORFLOW):
-    """Return a value as a tensor, with at least `ndmin` axes. Tensors do not change, so none is copied.
+    """Convert a value to a tensor with at least `ndmin` axes. Tensors are immutable, so `copy` has no effect.
 
     >>> tf.experimental.numpy.array([1, 2.5], ndmin=2).numpy()
     array([[1. , 2.5]])
@@ -35,7 +35,7 @@ def array(val, dtype=None, copy=True, ndmin=0, *, policy=TENSORFLOW):
 
 @public
 def asarray(a, dtype=None):
-    """Return a value as a tensor, of `dtype` if it is given.
+    """Convert a value to a tensor, of `dtype` if it is given.
 
     >>> tf.experimental.numpy.asarray([1, 2]).dtype.name
     'int64'
@@ -45,7 +45,7 @@ def asarray(a, dtype=None):
 
 @public
 def asanyarray(a, dtype=None):
-    """Return a value as a tensor, as `asarray`.
+    """Convert a value to a tensor, as `asarray`.
 
     >>> tf.experimental.numpy.asanyarray(1.0).dtype.name
     'float64'
@@ -55,7 +55,7 @@ def asanyarray(a, dtype=None):
 
 @public
 def ascontiguousarray(a, dtype=None):
-    """Return a value as a tensor with at least one axis.
+    """Convert a value to a tensor with at least one axis.
 
     >>> tf.experimental.numpy.ascontiguousarray(1.0).numpy()
     array([1.])
@@ -65,7 +65,7 @@ def ascontiguousarray(a, dtype=None):
 
 @numpy_function
 def copy(a, *, policy=TENSORFLOW):
-    """Return a value as a tensor. Tensors do not change, so none is copied.
+    """Convert a value to a tensor. Tensors are immutable, so nothing is copied.
 
     >>> tf.experimental.numpy.copy([1, 2]).numpy()
     array([1, 2])
@@ -95,7 +95,7 @@ def ones(shape, dtype=float, *, policy=TENSORFLOW):
 
 @numpy_function
 def empty(shape, dtype=float, *, policy=TENSORFLOW):
-    """Return zeros of a shape: nothing is left undefined.
+    """Return zeros of a shape, float64 by default. No element is left undefined.
 
     >>> tf.experimental.numpy.empty([2]).numpy()
     array([0., 0.])
@@ -125,7 +125,7 @@ def ones_like(a, dtype=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def empty_like(a, dtype=None, *, policy=TENSORFLOW):
-    """Return zeros of the shape of `a`: nothing is left undefined.
+    """Return zeros of the shape of `a`, of its dtype or `dtype`. No element is left undefined.
 
     >>> tf.experimental.numpy.empty_like([1, 2]).numpy()
     array([0, 0])
@@ -146,7 +146,8 @@ def full(shape, fill_value, dtype=None):
 
 @public
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
-    """Return `fill_value` in the shape of `a`, of its dtype or `dtype`. `order`, `subok` and `shape` cannot be chosen.
+    """Return `fill_value` in the shape of `a`, of its dtype or `dtype`. ValueError for other values of `order`, `subok` and
+    `shape` than the default.
 
     >>> tf.experimental.numpy.full_like([1, 2], 7).numpy()
     array([7, 7])
@@ -196,7 +197,7 @@ def _as_shape(shape):
 
 @numpy_function
 def arange(start, stop=None, step=1, dtype=None, *, policy=TENSORFLOW):
-    """Return the numbers from `start` to `stop`, which is left out, `step` apart. With one argument they begin at 0.
+    """Return the numbers from `start` up to but without `stop`, in steps of `step`. With one argument they begin at 0.
 
     ValueError if `step` is 0.
 
@@ -211,7 +212,7 @@ def arange(start, stop=None, step=1, dtype=None, *, policy=TENSORFLOW):
     step = 1 if step is None else step
     if not any(map(is_tensor, given)):
         return tensor(np.arange(low, high, step).astype(wanted.as_numpy_dtype))
-    if not is_tensor(step):  # beyond the end there is nothing
+    if not is_tensor(step):  # the range is empty if `stop` is not ahead of `start`
         high = (arithmetic.maximum if step > 0 else arithmetic.minimum)(*promoted(low, high))
         low = as_array(low, high.dtype)
     return cast(creation.range_(low, high, step), wanted)
@@ -221,7 +222,8 @@ def arange(start, stop=None, step=1, dtype=None, *, policy=TENSORFLOW):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=float, axis=0):
     """Return `num` evenly spaced numbers from `start` to `stop`, along a new axis; without `stop` unless `endpoint`.
 
-    The dtype is that of `start` and `stop` as floats, as in NumPy 2. With `retstep` a pair of the numbers and their distance.
+    The dtype is the floating type of `start` and `stop`, as in NumPy 2. With `retstep` the result is a pair: the numbers and
+    their distance.
 
     >>> tf.experimental.numpy.linspace(0.0, 1.0, 5).numpy()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
@@ -240,13 +242,13 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=float, axi
 
 
 def _bound(value):
-    """Return a bound as `result_type` takes it: a Python number as a float, or the dtype of an array as floats."""
+    """Convert a bound to an argument of `result_type`: a Python number to a float, an array to its floating dtype."""
     return float(value) if isinstance(value, (int, float)) else floating(value).dtype
 
 
 @public
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    """Return `base` to the powers of evenly spaced numbers from `start` to `stop`.
+    """Return `base` raised to evenly spaced powers from `start` to `stop`.
 
     >>> tf.experimental.numpy.logspace(0.0, 2.0, 3).numpy()
     array([  1.,  10., 100.])
@@ -257,7 +259,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 @public
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
+    """Return `num` numbers from `start` to `stop` with a constant ratio between neighbours.
 
     >>> tf.experimental.numpy.geomspace(1.0, 8.0, 4).numpy().round(6)
     array([1., 2., 4., 8.])
@@ -300,7 +302,7 @@ def identity(n, dtype=float, *, policy=TENSORFLOW):
 
 
 def _offsets(rows, columns):
-    """Return how far right of the diagonal each element of a matrix lies, in int32."""
+    """Return the column minus the row of each element of a matrix, in int32."""
     columns, rows = (creation.range_(cast(count, "int32")) for count in (columns, rows))
     return columns - rows[:, None]
 
@@ -363,7 +365,7 @@ def diag(v, k=0, *, policy=TENSORFLOW):
 
 @numpy_function
 def diagonal(a, offset=0, axis1=0, axis2=1, *, policy=TENSORFLOW):
-    """Return the diagonal `offset` of the matrices that lie in two axes of `a`, along the last axis.
+    """Return the diagonal `offset` of the matrices in the axes `axis1` and `axis2` of `a`, along a new last axis.
 
     >>> tf.experimental.numpy.diagonal([[1, 2], [3, 4]]).numpy()
     array([1, 4])
@@ -436,7 +438,8 @@ def vander(x, N=None, increasing=False, *, policy=TENSORFLOW):
 
 @public
 def ix_(*args):
-    """Return vectors of indices as arrays that broadcast to their grid; a mask stands for the indices of its True.
+    """Reshape vectors of indices to arrays that broadcast to their grid. A mask is converted to the indices of its True
+    elements.
 
     >>> [x.shape.as_list() for x in tf.experimental.numpy.ix_([0, 1], [0, 2, 3])]
     [[2, 1], [1, 3]]

@@ -1,4 +1,4 @@
-"""NumPy's methods, operators and indexing for tensors, once `experimental_enable_numpy_behavior` is called."""
+"""NumPy's methods, operators and indexing for tensors, enabled by `experimental_enable_numpy_behavior`."""
 
 import functools
 
@@ -33,7 +33,7 @@ def _transposed(self):
     return shapes.transpose(self)
 
 
-# Products in which a vector is a row on the left and a column on the right.
+# Products that treat a vector as a row on the left and as a column on the right.
 VECTORS = {"matmul": (products.matmul, lambda self, other: products.matmul(other, self))}
 ARRAY_METHODS = {
     "T": property(_transposed),
@@ -54,7 +54,7 @@ ARRAY_METHODS = {
 
 
 def _promoting(operator):
-    """Return an operator that brings both operands to their common dtype first."""
+    """Wrap an operator so that it promotes both operands to their common dtype."""
 
     @functools.wraps(operator)
     def promoted_operator(self, other):
@@ -70,10 +70,10 @@ def _promoting(operator):
 
 @public
 def experimental_enable_numpy_behavior(prefer_float32=False, dtype_conversion_mode="legacy"):
-    """Give tensors NumPy's methods (`T`, `reshape`, `astype`, …), indexing by arrays, and operators that bring dtypes together.
+    """Give tensors NumPy's methods (`T`, `reshape`, `astype`, …), indexing by arrays, and operators that promote dtypes.
 
-    It holds for the process, and cannot be taken back, as in TensorFlow. With `dtype_conversion_mode="off"` operators stay.
-    With `prefer_float32`, Python's floats are float32. UnimplementedError for the modes "safe" and "all".
+    As in TensorFlow, it affects the whole process, and cannot be undone. `dtype_conversion_mode="off"` leaves the operators
+    unchanged. With `prefer_float32`, Python's floats become float32. UnimplementedError for the modes "safe" and "all".
 
     >>> tf.experimental.numpy.experimental_enable_numpy_behavior()  # doctest: +SKIP
     """

@@ -1,4 +1,4 @@
-"""The dtype of a result by NumPy's rules, and which float Python's numbers become."""
+"""Promotion of dtypes by NumPy's rules, and the dtype of Python's floats."""
 
 import numpy as np
 
@@ -8,19 +8,19 @@ from gradtape._src.core.tensors.convert import is_tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.values.dtypes import DType, as_dtype
 
-prefers_float32 = False  # whether Python's floats are float32; by `experimental_enable_numpy_behavior`
+prefers_float32 = False  # whether Python's floats become float32; set by `experimental_enable_numpy_behavior`
 
 
 def prefer_float32(wanted):
-    """Make Python's floats float32 from now on, or float64."""
+    """Convert Python's floats to float32 (`wanted`) or float64 from now on."""
     global prefers_float32
     prefers_float32 = bool(wanted)
 
 
 def _for_numpy(value):
-    """Return the form in which `np.result_type` takes a value: a number, an array or a dtype."""
+    """Convert a value to an argument of `np.result_type`: a number, an array or a dtype."""
     if is_tensor(value) or isinstance(value, IndexedSlices):
-        return as_dtype(value.dtype).as_numpy_dtype  # a Keras variable names its dtype by a string
+        return as_dtype(value.dtype).as_numpy_dtype  # a Keras variable's dtype is a string
     if isinstance(value, DType):
         return value.as_numpy_dtype
     if prefers_float32 and (value is float or isinstance(value, float)):
@@ -32,7 +32,7 @@ def _for_numpy(value):
 
 @public
 def result_type(*arrays_and_dtypes):
-    """Return the dtype, a `tf.DType`, that NumPy gives to a result of these arrays, numbers and dtypes.
+    """Return the dtype, a `tf.DType`, to which NumPy promotes these arrays, numbers and dtypes.
 
     >>> tf.experimental.numpy.result_type(tf.constant(1), tf.constant(1.0)).name
     'float64'
@@ -52,17 +52,17 @@ def promote_types(type1, type2):
 
 
 def numpy_dtype(dtype):
-    """Return a Python type, a NumPy dtype or a `tf.DType` as NumPy's dtype."""
+    """Convert a Python type, a NumPy dtype or a `tf.DType` to NumPy's dtype."""
     return np.dtype(dtype.as_numpy_dtype if isinstance(dtype, DType) else dtype)
 
 
 def default_float():
-    """Return the dtype that integers become where a float is needed."""
+    """Return the dtype to which integers are converted where a float is needed."""
     return as_dtype(np.float32 if prefers_float32 else np.float64)
 
 
 def of_value(value, dtype=None):
-    """Return the dtype of the array that is made of `value`; strings are strings, not names of dtypes."""
+    """Return the dtype of the array created from `value`. A string is a value, not the name of a dtype."""
     if dtype is not None:
         return result_type(dtype)
     if isinstance(value, (str, bytes)):
@@ -72,7 +72,7 @@ def of_value(value, dtype=None):
 
 @public
 def issubdtype(arg1, arg2):
-    """Return whether the dtype `arg1` is `arg2`, or of that kind, such as `np.floating`.
+    """Return whether the dtype `arg1` is `arg2`, or a subtype of an abstract type such as `np.floating`.
 
     >>> tf.experimental.numpy.issubdtype(tf.float32, tf.experimental.numpy.inexact)
     True

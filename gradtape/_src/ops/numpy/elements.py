@@ -1,4 +1,4 @@
-"""Functions of each element of one array. Integers become the default float where the result is no integer."""
+"""Element-wise functions of one array. If the result is not an integer, integers are converted to the default float."""
 
 import math
 
@@ -73,7 +73,7 @@ def tanh(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def arcsin(x, *, policy=TENSORFLOW):
-    """Return the angle in [-π/2, π/2] whose sine each element is.
+    """Return the inverse sine of each element, in [-π/2, π/2].
 
     >>> tf.experimental.numpy.arcsin([0.0, 1.0]).numpy().round(6)
     array([0.      , 1.570796])
@@ -83,7 +83,7 @@ def arcsin(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def arccos(x, *, policy=TENSORFLOW):
-    """Return the angle in [0, π] whose cosine each element is.
+    """Return the inverse cosine of each element, in [0, π].
 
     >>> tf.experimental.numpy.arccos([0.0, 1.0]).numpy().round(6)
     array([1.570796, 0.      ])
@@ -93,7 +93,7 @@ def arccos(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def arctan(x, *, policy=TENSORFLOW):
-    """Return the angle in [-π/2, π/2] whose tangent each element is.
+    """Return the inverse tangent of each element, in [-π/2, π/2].
 
     >>> tf.experimental.numpy.arctan([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.785398])
@@ -103,7 +103,7 @@ def arctan(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def arcsinh(x, *, policy=TENSORFLOW):
-    """Return the number whose hyperbolic sine each element is.
+    """Return the inverse hyperbolic sine of each element.
 
     >>> tf.experimental.numpy.arcsinh([0.0, 1.0]).numpy().round(6)
     array([0.      , 0.881374])
@@ -113,7 +113,7 @@ def arcsinh(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def arccosh(x, *, policy=TENSORFLOW):
-    """Return the number whose hyperbolic cosine each element is.
+    """Return the inverse hyperbolic cosine of each element.
 
     >>> tf.experimental.numpy.arccosh([1.0, 2.0]).numpy().round(6)
     array([0.      , 1.316958])
@@ -123,7 +123,7 @@ def arccosh(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def arctanh(x, *, policy=TENSORFLOW):
-    """Return the number whose hyperbolic tangent each element is.
+    """Return the inverse hyperbolic tangent of each element.
 
     >>> tf.experimental.numpy.arctanh([0.0, 0.5]).numpy().round(6)
     array([0.      , 0.549306])
@@ -267,7 +267,7 @@ def fabs(x):
 
 @numpy_function
 def negative(x, *, policy=TENSORFLOW):
-    """Return each element with the other sign.
+    """Return each element negated.
 
     >>> tf.experimental.numpy.negative([-2, 3]).numpy()
     array([ 2, -3])
@@ -278,7 +278,7 @@ def negative(x, *, policy=TENSORFLOW):
 
 @public
 def positive(x):
-    """Return each element as it is.
+    """Return the array unchanged, as a tensor.
 
     >>> tf.experimental.numpy.positive([-2, 3]).numpy()
     array([-2,  3])
@@ -298,7 +298,7 @@ def reciprocal(x):
 
 @numpy_function
 def sign(x, out=None, where=None, policy=TENSORFLOW, **kwargs):
-    """Return -1, 0 or 1 by the sign of each element. `out`, `where` and others are refused.
+    """Return -1, 0 or 1 by the sign of each element. ValueError for `out`, `where` and other arguments.
 
     >>> tf.experimental.numpy.sign([-2.5, 0.0, 3.0]).numpy()
     array([-1.,  0.,  1.])
@@ -325,7 +325,7 @@ def signbit(x):
 
 @numpy_function
 def floor(x, *, policy=TENSORFLOW):
-    """Return the largest whole number not above each element, a float.
+    """Return the largest integer not above each element, as a float.
 
     >>> tf.experimental.numpy.floor([1.7, -1.2]).numpy()
     array([ 1., -2.])
@@ -335,7 +335,7 @@ def floor(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def ceil(x, *, policy=TENSORFLOW):
-    """Return the smallest whole number not below each element, a float.
+    """Return the smallest integer not below each element, as a float.
 
     >>> tf.experimental.numpy.ceil([1.2, -1.7]).numpy()
     array([ 2., -1.])
@@ -345,7 +345,7 @@ def ceil(x, *, policy=TENSORFLOW):
 
 @public
 def fix(x):
-    """Return each element rounded towards 0, a float.
+    """Return each element rounded towards 0, as a float.
 
     >>> tf.experimental.numpy.fix([1.7, -1.7]).numpy()
     array([ 1., -1.])
@@ -383,7 +383,7 @@ def round(a, decimals=0, *, policy=TENSORFLOW):
 
 @numpy_function
 def deg2rad(x, *, policy=TENSORFLOW):
-    """Return each angle in radians; it was in degrees.
+    """Convert each angle from degrees to radians.
 
     >>> tf.experimental.numpy.deg2rad([0, 180]).numpy().round(6)
     array([0.      , 3.141593])
@@ -393,7 +393,7 @@ def deg2rad(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def rad2deg(x, *, policy=TENSORFLOW):
-    """Return each angle in degrees; it was in radians.
+    """Convert each angle from radians to degrees.
 
     >>> tf.experimental.numpy.rad2deg([0.0, 1.0]).numpy().round(6)
     array([ 0.     , 57.29578])
@@ -446,7 +446,7 @@ def real(val, *, policy=TENSORFLOW):
 
 @numpy_function
 def imag(val, *, policy=TENSORFLOW):
-    """Return the imaginary part of each element; of real ones zeros.
+    """Return the imaginary part of each element, 0 for real ones.
 
     >>> tf.experimental.numpy.imag([1 + 2j]).numpy()
     array([2.])
@@ -465,7 +465,7 @@ def sinc(x, *, policy=TENSORFLOW):
     x = policy.floating(x) * math.pi
     zero = compare.equal(x, zeros_like(x))
     away = where(zero, ones_like(x), x)
-    # At 0 its series, so that the second derivative is right, too.
+    # Its series at 0, so that the second derivative is right, too.
     return where(zero, 1.0 - arithmetic.square(x) / 6.0, arithmetic.divide(elementary.sin(away), away))
 
 
@@ -493,7 +493,7 @@ def isfinite(x, *, policy=TENSORFLOW):
 
 
 def in_a_part(predicate, x, policy):
-    """Return where a predicate of floats holds for an element, or for a part of a complex one."""
+    """Return where a predicate of floats holds for an element, or for one part of a complex element."""
     x = policy.array(x)
     if x.dtype.is_complex:
         return compare.logical_or(predicate(complex.real(x)), predicate(complex.imag(x)))
@@ -502,7 +502,7 @@ def in_a_part(predicate, x, policy):
 
 @numpy_function
 def isinf(x, *, policy=TENSORFLOW):
-    """Return whether each element of a tensor is infinite; a plain False for a tensor that is not of floats.
+    """Return whether each element of a tensor is infinite; a plain False for a tensor that is not floating.
 
     >>> tf.experimental.numpy.isinf(tf.constant([1.0, -np.inf])).numpy()
     array([False,  True])
@@ -513,7 +513,7 @@ def isinf(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def isposinf(x, *, policy=TENSORFLOW):
-    """Return whether each element of a tensor is infinity; a plain False for a tensor that is not of floats.
+    """Return whether each element of a tensor is infinity; a plain False for a tensor that is not floating.
 
     >>> tf.experimental.numpy.isposinf(tf.constant([np.inf, -np.inf])).numpy()
     array([ True, False])
@@ -523,7 +523,7 @@ def isposinf(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def isneginf(x, *, policy=TENSORFLOW):
-    """Return whether each element of a tensor is -infinity; a plain False for a tensor that is not of floats.
+    """Return whether each element of a tensor is -infinity; a plain False for a tensor that is not floating.
 
     >>> tf.experimental.numpy.isneginf(tf.constant([np.inf, -np.inf])).numpy()
     array([False,  True])
@@ -538,7 +538,7 @@ def _is(x, value, policy):
 
 @public
 def iscomplex(x):
-    """Return whether each element has an imaginary part that is not 0.
+    """Return whether the imaginary part of each element is not 0.
 
     >>> tf.experimental.numpy.iscomplex([1 + 2j, 1 + 0j]).numpy()
     array([ True, False])
@@ -549,7 +549,7 @@ def iscomplex(x):
 
 @numpy_function
 def isreal(x, *, policy=TENSORFLOW):
-    """Return whether each element has no imaginary part, or one of 0.
+    """Return whether the imaginary part of each element is 0.
 
     >>> tf.experimental.numpy.isreal([1 + 2j, 1 + 0j]).numpy()
     array([False,  True])
@@ -580,7 +580,7 @@ def isrealobj(x):
 
 @numpy_function
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None, *, policy=TENSORFLOW):
-    """Return each element, with numbers for NaN and infinities: by default 0, and the largest and the smallest there are."""
+    """Replace NaN and infinities by numbers: by default 0, and the largest and the smallest finite number."""
     x = policy.array(x)
     if not x.dtype.is_floating:
         return x

@@ -1,4 +1,4 @@
-"""Comparisons and logic, in the common dtype by NumPy's rules."""
+"""Comparisons and logic, with dtypes promoted by NumPy's rules."""
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import extents_of
@@ -70,7 +70,7 @@ def less_equal(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def logical_and(x1, x2, *, policy=TENSORFLOW):
-    """Return whether both elements are true, that is not 0.
+    """Return whether both elements are not 0.
 
     >>> tf.experimental.numpy.logical_and([0, 2], True).numpy()
     array([False,  True])
@@ -80,7 +80,7 @@ def logical_and(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def logical_or(x1, x2, *, policy=TENSORFLOW):
-    """Return whether one of two elements is true, that is not 0.
+    """Return whether at least one of two elements is not 0.
 
     >>> tf.experimental.numpy.logical_or([0, 2], False).numpy()
     array([False,  True])
@@ -90,7 +90,7 @@ def logical_or(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def logical_xor(x1, x2, *, policy=TENSORFLOW):
-    """Return whether just one of two elements is true, that is not 0.
+    """Return whether exactly one of two elements is not 0.
 
     >>> tf.experimental.numpy.logical_xor([0, 2], True).numpy()
     array([ True, False])
@@ -110,7 +110,7 @@ def logical_not(x, *, policy=TENSORFLOW):
 
 @public
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Return whether |a - b| ≤ atol + rtol · |b|, element by element. Exact dtypes must be equal.
+    """Return whether |a - b| ≤ atol + rtol · |b|, element-wise. Integers and bools must be equal.
 
     >>> tf.experimental.numpy.isclose([1.0, 2.0], [1.0, 2.1]).numpy()
     array([ True, False])

@@ -1,4 +1,4 @@
-"""Arithmetic of two arrays, element by element, in their common dtype by NumPy's rules."""
+"""Element-wise arithmetic of two arrays, with dtypes promoted by NumPy's rules."""
 
 import math
 import numbers
@@ -22,14 +22,14 @@ from gradtape._src.ops.shapes import INTEGER, broadcast, only
 
 
 def either(on_numbers, on_bools, x1, x2, policy=TENSORFLOW):
-    """Return a function of two values in their common dtype: one of numbers, or one of bools."""
+    """Apply one of two functions to two values in their common dtype: one for numbers, one for bools."""
     x1, x2, dtype = policy.operands(x1, x2)
     return (on_bools if dtype.is_bool else on_numbers)(x1, x2)
 
 
 @numpy_function
 def add(x1, x2, *, policy=TENSORFLOW):
-    """Return the sum of two arrays; of bools whether one of them is True.
+    """Return the sum of two arrays; for bools their logical or.
 
     >>> tf.experimental.numpy.add([1, 2], 0.5).numpy()
     array([1.5, 2.5])
@@ -49,7 +49,7 @@ def subtract(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def multiply(x1, x2, *, policy=TENSORFLOW):
-    """Return the product of two arrays, element by element; of bools whether both are True.
+    """Return the element-wise product of two arrays; for bools their logical and.
 
     >>> tf.experimental.numpy.multiply([1, 2], 0.5).numpy()
     array([0.5, 1. ])
@@ -59,7 +59,7 @@ def multiply(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def true_divide(x1, x2, *, policy=TENSORFLOW):
-    """Return the quotient of two arrays, a float.
+    """Return the quotient of two arrays, as a float.
 
     >>> tf.experimental.numpy.true_divide([1, 2], 2).numpy()
     array([0.5, 1. ])
@@ -80,7 +80,7 @@ def divide(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def floor_divide(x1, x2, *, policy=TENSORFLOW):
-    """Return the largest whole number not above the quotient of two arrays.
+    """Return the quotient of two arrays, rounded down to an integer.
 
     >>> tf.experimental.numpy.floor_divide([7, -7], 2).numpy()
     array([ 3, -4])
@@ -144,9 +144,9 @@ def float_power(x1, x2):
 
 @numpy_function
 def maximum(x1, x2, *, policy=TENSORFLOW):
-    """Return the larger of two elements; of bools whether one of them is True.
+    """Return the larger of two elements; for bools their logical or.
 
-    A tensor and the number 0 are `relu`, whose gradient at 0 is 0.
+    The maximum of a tensor and the number 0 is `relu`, whose gradient at 0 is 0.
 
     >>> tf.experimental.numpy.maximum([1, 5], 3).numpy()
     array([3, 5])
@@ -159,7 +159,7 @@ def maximum(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def minimum(x1, x2, *, policy=TENSORFLOW):
-    """Return the smaller of two elements; of bools whether both are True.
+    """Return the smaller of two elements; for bools their logical and.
 
     >>> tf.experimental.numpy.minimum([1, 5], 3).numpy()
     array([1, 3])
@@ -169,7 +169,7 @@ def minimum(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def clip(a, a_min, a_max, *, policy=TENSORFLOW):
-    """Return each element, or the bound that it exceeds. One of the bounds may be None; ValueError if both are.
+    """Limit each element to the interval from `a_min` to `a_max`. One of the bounds may be None; ValueError if both are.
 
     >>> tf.experimental.numpy.clip([1, 5, 9], 2, 7).numpy()
     array([2, 5, 7])
@@ -188,7 +188,7 @@ def clip(a, a_min, a_max, *, policy=TENSORFLOW):
 
 @numpy_function
 def arctan2(x1, x2, *, policy=TENSORFLOW):
-    """Return the angle of the point with the coordinates `x2` and `x1`, in radians.
+    """Return the angle of the point (`x2`, `x1`), in radians.
 
     >>> tf.experimental.numpy.arctan2([1.0, -1.0], 0.0).numpy().round(6)
     array([ 1.570796, -1.570796])
@@ -198,13 +198,13 @@ def arctan2(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def hypot(x1, x2, *, policy=TENSORFLOW):
-    """Return the length of the hypotenuse over the sides `x1` and `x2`.
+    """Return √(x1² + x2²), without overflow.
 
     >>> tf.experimental.numpy.hypot([3.0, 5.0], [4.0, 12.0]).numpy()
     array([ 5., 13.])
     """
-    # Scaled by the larger one, as squares overflow. The scale is a constant, so that derivatives of all orders are right where
-    # one operand is 0. Where both are, the derivative is 0, not NaN; infinity beside NaN gives infinity.
+    # Scaled by the larger operand, as squares overflow. The scale is a constant, so derivatives of all orders are right where
+    # one operand is 0. Where both are 0, the derivative is 0, not NaN. Infinity and NaN give infinity.
     x1, x2 = policy.floats(x1, x2)
     infinite = compare.logical_or(compare.is_inf(x1), compare.is_inf(x2))
     x1, x2 = [where(infinite, ones_like(x), x) for x in (x1, x2)]
@@ -224,7 +224,7 @@ def nextafter(x1, x2, *, policy=TENSORFLOW):
     np.True_
     """
     x1, x2 = policy.floats(x1, x2)
-    wide = x1.dtype if x1.dtype.size > 2 else "float64"  # floats of 16 bits are the next ones of float64, rounded
+    wide = x1.dtype if x1.dtype.size > 2 else "float64"  # the next 16-bit float is that of float64, rounded
     return cast(arithmetic.nextafter(cast(x1, wide), cast(x2, wide)), x1.dtype)
 
 
@@ -236,13 +236,13 @@ def heaviside(x1, x2, *, policy=TENSORFLOW):
     array([0. , 0.5, 1. ])
     """
     x1, x2 = policy.floats(x1, x2)
-    x1 = stop_gradient(x1)  # a step has no slope
+    x1 = stop_gradient(x1)  # a step function has derivative 0
     return where(x1 < 0, 0.0, where(x1 > 0, 1.0, where(compare.is_nan(x1), x1, x2)))
 
 
 @public
 def logaddexp(x1, x2):
-    """Return log(exp(x1) + exp(x2)), also where the exponentials overflow.
+    """Return log(exp(x1) + exp(x2)), without overflow.
 
     >>> tf.experimental.numpy.logaddexp([0.0, 1000.0], 1000.0).numpy().round(6)
     array([1000.      , 1000.693147])
@@ -252,7 +252,7 @@ def logaddexp(x1, x2):
 
 @public
 def logaddexp2(x1, x2):
-    """Return log2(2**x1 + 2**x2), also where the powers overflow.
+    """Return log2(2**x1 + 2**x2), without overflow.
 
     >>> tf.experimental.numpy.logaddexp2([0.0, 2.0], 2.0).numpy().round(6)
     array([2.321928, 3.      ])
@@ -268,7 +268,7 @@ def _of_exponentials(x1, x2, exponential, scale):
 
 @public
 def polyval(p, x):
-    """Return the polynomial with the coefficients `p`, that of the highest power first, at `x`.
+    """Evaluate at `x` the polynomial with the coefficients `p`, the highest power first.
 
     >>> tf.experimental.numpy.polyval([1, 0, 2], 3).numpy()
     np.int64(11)
@@ -316,7 +316,7 @@ def lcm(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def bitwise_and(x1, x2, *, policy=TENSORFLOW):
-    """Return the bits that both integers have; of bools whether both are True.
+    """Return the bitwise and of integers; for bools their logical and.
 
     >>> tf.experimental.numpy.bitwise_and([6, 5], 3).numpy()
     array([2, 1])
@@ -326,7 +326,7 @@ def bitwise_and(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def bitwise_or(x1, x2, *, policy=TENSORFLOW):
-    """Return the bits that one of two integers has; of bools whether one is True.
+    """Return the bitwise or of integers; for bools their logical or.
 
     >>> tf.experimental.numpy.bitwise_or([6, 5], 3).numpy()
     array([7, 7])
@@ -336,7 +336,7 @@ def bitwise_or(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def bitwise_xor(x1, x2, *, policy=TENSORFLOW):
-    """Return the bits that just one of two integers has; of bools whether just one is True.
+    """Return the bitwise exclusive or of integers; for bools their logical one.
 
     >>> tf.experimental.numpy.bitwise_xor([6, 5], 3).numpy()
     array([5, 6])
@@ -346,7 +346,7 @@ def bitwise_xor(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def bitwise_not(x, *, policy=TENSORFLOW):
-    """Return each integer with all bits turned; each bool turned.
+    """Invert all bits of each integer; negate each bool.
 
     >>> tf.experimental.numpy.bitwise_not([0, 5]).numpy()
     array([-1, -6])
@@ -357,13 +357,13 @@ def bitwise_not(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def fmax(x1, x2, *, policy=TENSORFLOW):
-    """Return the larger of two elements; NaN counts only beside another."""
+    """Return the larger of two elements. NaN is the result only if both are NaN."""
     return maximum(*_without_lone_nan(x1, x2, policy), policy=policy)
 
 
 @numpy_function
 def fmin(x1, x2, *, policy=TENSORFLOW):
-    """Return the smaller of two elements; NaN counts only beside another."""
+    """Return the smaller of two elements. NaN is the result only if both are NaN."""
     return minimum(*_without_lone_nan(x1, x2, policy), policy=policy)
 
 
@@ -375,7 +375,7 @@ def _without_lone_nan(x1, x2, policy):
 @numpy_function
 def fmod(x1, x2, *, policy=TENSORFLOW):
     """Return the remainder of a division, with the sign of the dividend."""
-    # Two branches rather than a product with the sign, whose slope at 0 is 0.
+    # Two branches instead of a product with the sign, whose derivative at 0 is 0.
     x1, x2, _ = policy.counted(*policy.promoted(x1, x2))
     if x1.dtype.is_unsigned:
         return rounding.floormod(x1, x2)
@@ -385,11 +385,11 @@ def fmod(x1, x2, *, policy=TENSORFLOW):
 
 @numpy_function
 def ldexp(x1, x2, *, policy=TENSORFLOW):
-    """Return `x1` times 2 to the integer power `x2`. TypeError for other powers."""
+    """Return `x1` times 2 to the integer power `x2`. TypeError if `x2` is not an integer."""
     x1, x2 = policy.array(x1), policy.array(x2)
     if not x2.dtype.is_integer:
         raise TypeError(f"ldexp exponent must be an integer type. Received: x2 dtype={x2.dtype}")
     x1, x2 = policy.floats(x1, x2)
     two, half = tensor(2.0, x1.dtype), rounding.floor(x2 / 2.0)
-    # In two steps, as 2**x2 alone may be out of the range that the product is in.
+    # In two steps, as 2**x2 may overflow although the product does not.
     return x1 * elementary.pow(two, half) * elementary.pow(two, x2 - half)

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, in the common dtype by NumPy's rules."""
+"""Products of vectors and matrices, with dtypes promoted by NumPy's rules."""
 
 from gradtape._src.core.base.errors import InvalidArgumentError
 from gradtape._src.core.base.public import public
@@ -22,7 +22,7 @@ from gradtape._src.ops.shapes import axis_of
 
 @public
 def matmul(x1, x2):
-    """Return the matrix product; a vector is a row on the left and a column on the right. ValueError if shapes do not fit.
+    """Return the matrix product; a vector is a row on the left and a column on the right. ValueError for incompatible shapes.
 
     >>> tf.experimental.numpy.matmul([[1, 2], [3, 4]], [1, 1]).numpy()
     array([3, 7])
@@ -46,7 +46,8 @@ def _dot(a, b):
 
 @numpy_function
 def dot(a, b, *, policy=TENSORFLOW):
-    """Return the sums of products over the last axis of `a` and the last but one of `b`, or its only one; scalars multiply.
+    """Return the sum of products over the last axis of `a` and the second-to-last of `b`, or its only one. A scalar
+    multiplies.
 
     >>> tf.experimental.numpy.dot([1, 2], [3, 4]).numpy()
     np.int64(11)
@@ -56,7 +57,7 @@ def dot(a, b, *, policy=TENSORFLOW):
 
 @numpy_function
 def inner(a, b, *, policy=TENSORFLOW):
-    """Return the sums of products over the last axes of two arrays; scalars multiply.
+    """Return the sum of products over the last axes of two arrays. A scalar multiplies.
 
     >>> tf.experimental.numpy.inner([[1, 2], [3, 4]], [1, 1]).numpy()
     array([3, 7])
@@ -66,7 +67,7 @@ def inner(a, b, *, policy=TENSORFLOW):
 
 @numpy_function
 def vdot(a, b, *, policy=TENSORFLOW):
-    """Return the sum of products of all elements, those of a complex `a` conjugated.
+    """Return the sum of products of all elements, with a complex `a` conjugated.
 
     >>> tf.experimental.numpy.vdot([1j, 2.0], [1j, 1.0]).numpy()
     np.complex128(3+0j)
@@ -89,7 +90,8 @@ def outer(a, b, *, policy=TENSORFLOW):
 
 @numpy_function
 def tensordot(a, b, axes=2, *, policy=TENSORFLOW):
-    """Return the sums of products over pairs of axes: so many last of `a` and first of `b`, or two lists of axes.
+    """Return the sum of products over pairs of axes: the last n of `a` and the first n of `b` for an int n, or two lists of
+    axes.
 
     >>> tf.experimental.numpy.tensordot([[1, 2]], [[3], [4]], 1).numpy()
     array([[11]])
@@ -99,7 +101,7 @@ def tensordot(a, b, axes=2, *, policy=TENSORFLOW):
 
 @public
 def einsum(subscripts, *operands, **kwargs):
-    """Return sums of products over axes named by letters. `casting` is "safe", for the common dtype, or "no".
+    """Return the sum of products over axes labelled by letters. `casting` is "safe", for the common dtype, or "no".
 
     >>> tf.experimental.numpy.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]).numpy()
     array([3, 7])
@@ -119,7 +121,8 @@ def einsum(subscripts, *operands, **kwargs):
 
 @numpy_function
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None, *, policy=TENSORFLOW):
-    """Return the cross product of vectors of two or three components along an axis; of two pairs the third component alone.
+    """Return the cross product of vectors of two or three components along an axis. For vectors of two it is the third
+    component.
 
     >>> tf.experimental.numpy.cross([1, 0, 0], [0, 1, 0]).numpy()
     array([0, 0, 1])
@@ -157,7 +160,7 @@ def kron(a, b, *, policy=TENSORFLOW):
 
 @public
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
-    """Return the sum of the diagonal `offset` of the matrices that lie in two axes.
+    """Return the sum of the diagonal `offset` of the matrices in two axes.
 
     >>> tf.experimental.numpy.trace([[1, 2], [3, 4]]).numpy()
     np.int64(5)
@@ -171,7 +174,7 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
 
 @numpy_function
 def diff(a, n=1, axis=-1, *, policy=TENSORFLOW):
-    """Return the differences of neighbours along an axis, `n` times over; of bools whether they differ.
+    """Return the `n`-th differences of neighbours along an axis; for bools, whether neighbours differ.
 
     >>> tf.experimental.numpy.diff([1, 4, 9]).numpy()
     array([3, 5])
@@ -190,7 +193,7 @@ def diff(a, n=1, axis=-1, *, policy=TENSORFLOW):
 
 @numpy_function
 def corrcoef(x, *, policy=TENSORFLOW):
-    """Return the correlation of each row with each other."""
+    """Return the matrix of correlation coefficients of the rows."""
     x = policy.floating(x)
     if x.ndim == 0:
         return x / x
@@ -208,19 +211,19 @@ def corrcoef(x, *, policy=TENSORFLOW):
 
 @numpy_function
 def correlate(x1, x2, mode="valid", *, policy=TENSORFLOW):
-    """Return the products of one vector with the windows of another: "full", "same" or "valid" ones."""
+    """Return the cross-correlation of two vectors; `mode` is "full", "same" or "valid"."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"Invalid mode: '{mode}'. Mode must be one of: 'full', 'same', 'valid'.")
     x1, x2 = policy.promoted(x1, x2)
     x1, x2 = policy.angular(x1), policy.angular(x2)
     (n,), (m,) = extents_of(x1), extents_of(x2)
-    if n < m:  # the longer one is the signal
+    if n < m:  # swaps them, so that the longer one is the signal
         return reverse(_slid(x2, x1, mode), [0])
     return _slid(x1, x2, mode)
 
 
 def _slid(signal, kernel, mode):
-    """Return the products of `kernel` with each window of the longer `signal`."""
+    """Return the cross-correlation of a `signal` with a shorter `kernel`."""
     m = extents_of(kernel)[0]
     before = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     after = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
@@ -230,7 +233,7 @@ def _slid(signal, kernel, mode):
 
 @numpy_function
 def trapezoid(y, x=None, dx=1.0, axis=-1, *, policy=TENSORFLOW):
-    """Return the integral along an axis by the trapezoidal rule, over the places `x`, or places `dx` apart."""
+    """Return the integral along an axis by the trapezoidal rule, at the points `x`, or at points `dx` apart."""
     y = policy.floating(y)
     axis = policy.axis(axis, y.ndim)
     if x is None:

@@ -1,4 +1,4 @@
-"""Random numbers by NumPy's names; a seed gives TensorFlow's numbers."""
+"""Random numbers under NumPy's names. For one seed they are TensorFlow's numbers."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def standard_normal(size=None):
 
 @public
 def randn(*args):
-    """Return numbers of the standard normal distribution, in the shape that the arguments are.
+    """Return numbers of the standard normal distribution; the arguments are the extents of the shape.
 
     >>> tf.experimental.numpy.random.randn(2, 3).shape
     TensorShape([2, 3])
@@ -49,7 +49,7 @@ def randn(*args):
 
 @public
 def uniform(low=0.0, high=1.0, size=None):
-    """Return numbers drawn evenly from `low` to `high`, which is left out; without `size` in their common shape.
+    """Return uniform numbers in [low, high), float64 by default. The default of `size` is the common shape of the bounds.
 
     >>> tf.experimental.numpy.random.uniform(0.0, [1.0, 10.0]).shape
     TensorShape([2])
@@ -61,7 +61,7 @@ def uniform(low=0.0, high=1.0, size=None):
 
 @public
 def random(size=None):
-    """Return numbers drawn evenly from 0 to 1.
+    """Return uniform numbers in [0, 1); `size` is a shape or a length.
 
     >>> tf.experimental.numpy.random.random([2]).shape
     TensorShape([2])
@@ -71,7 +71,7 @@ def random(size=None):
 
 @public
 def rand(*size):
-    """Return numbers drawn evenly from 0 to 1, in the shape that the arguments are.
+    """Return uniform numbers in [0, 1); the arguments are the extents of the shape.
 
     >>> tf.experimental.numpy.random.rand(2, 3).shape
     TensorShape([2, 3])
@@ -81,7 +81,7 @@ def rand(*size):
 
 @public
 def poisson(lam=1.0, size=None):
-    """Return numbers of events, int64, where `lam` are expected.
+    """Return Poisson distributed numbers with mean `lam`, int64.
 
     >>> tf.experimental.numpy.random.poisson(3.0, [4]).dtype.name
     'int64'
@@ -91,7 +91,7 @@ def poisson(lam=1.0, size=None):
 
 @public
 def randint(low, high=None, size=None, dtype=np.int64):
-    """Return whole numbers from `low` to `high`, which is left out; from 0 to `low` if `high` is None. int32 or int64.
+    """Return uniform integers in [low, high), or in [0, low) if `high` is None. int32 or int64.
 
     >>> tf.experimental.numpy.random.randint(1, 2, [3]).numpy()
     array([1, 1, 1])

@@ -42,7 +42,7 @@ def _no_out(out):
 
 @numpy_function
 def sum(a, axis=None, dtype=None, keepdims=None, *, policy=TENSORFLOW):
-    """Return the sum over axes, by default all. Small integers and bools are added as int64.
+    """Return the sum over axes, by default all. Small integers and bools are converted to int64.
 
     >>> tf.experimental.numpy.sum([[1, 2], [3, 4]], axis=0).numpy()
     array([4, 6])
@@ -52,7 +52,7 @@ def sum(a, axis=None, dtype=None, keepdims=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def prod(a, axis=None, dtype=None, keepdims=None, *, policy=TENSORFLOW):
-    """Return the product over axes, by default all. Small integers and bools are multiplied as int64.
+    """Return the product over axes, by default all. Small integers and bools are converted to int64.
 
     >>> tf.experimental.numpy.prod([[1, 2], [3, 4]], axis=0).numpy()
     array([3, 8])
@@ -62,7 +62,7 @@ def prod(a, axis=None, dtype=None, keepdims=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def mean(a, axis=None, dtype=None, out=None, keepdims=None, *, policy=TENSORFLOW):
-    """Return the mean over axes, by default all; of integers a float.
+    """Return the mean over axes, by default all; a float for integers.
 
     >>> tf.experimental.numpy.mean([[1, 2], [3, 5]], axis=0).numpy()
     array([2. , 3.5])
@@ -127,7 +127,7 @@ def ptp(a, axis=None, keepdims=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def all(a, axis=None, keepdims=None, *, policy=TENSORFLOW):
-    """Return whether all elements over axes are true, that is not 0.
+    """Return whether all elements over axes are not 0.
 
     >>> tf.experimental.numpy.all([[1, 0], [1, 1]], axis=0).numpy()
     array([ True, False])
@@ -137,7 +137,7 @@ def all(a, axis=None, keepdims=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def any(a, axis=None, keepdims=None, *, policy=TENSORFLOW):
-    """Return whether one of the elements over axes is true, that is not 0.
+    """Return whether any element over axes is not 0.
 
     >>> tf.experimental.numpy.any([[1, 0], [1, 0]], axis=0).numpy()
     array([ True, False])
@@ -147,7 +147,7 @@ def any(a, axis=None, keepdims=None, *, policy=TENSORFLOW):
 
 @public
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=None):
-    """Return the variance over axes: the sum of squared distances from the mean, divided by the number of elements less `ddof`.
+    """Return the variance over axes: the sum of squared deviations from the mean, divided by n - `ddof`.
 
     >>> tf.experimental.numpy.var([1.0, 2.0, 6.0], ddof=1).numpy()
     np.float64(7.0)
@@ -172,14 +172,14 @@ def std(a, axis=None, keepdims=None):
 
 
 def without_nan(a, filling, policy):
-    """Return an array with what `filling` makes of it for NaN."""
+    """Replace NaN in an array by the elements of `filling(array)`."""
     x = policy.array(a)
     return where(isnan(x), filling(x), x) if x.dtype.is_floating or x.dtype.is_complex else x
 
 
 @numpy_function
 def nansum(a, axis=None, dtype=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the sum over axes of what is not NaN.
+    """Return the sum over axes, ignoring NaN.
 
     >>> tf.experimental.numpy.nansum([1.0, np.nan, 2.0]).numpy()
     np.float64(3.0)
@@ -189,7 +189,7 @@ def nansum(a, axis=None, dtype=None, keepdims=False, *, policy=TENSORFLOW):
 
 @numpy_function
 def nanprod(a, axis=None, dtype=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the product over axes of what is not NaN.
+    """Return the product over axes, ignoring NaN.
 
     >>> tf.experimental.numpy.nanprod([3.0, np.nan, 2.0]).numpy()
     np.float64(6.0)
@@ -199,7 +199,7 @@ def nanprod(a, axis=None, dtype=None, keepdims=False, *, policy=TENSORFLOW):
 
 @numpy_function
 def nanmean(a, axis=None, dtype=None, keepdims=None, *, policy=TENSORFLOW):
-    """Return the mean over axes of what is not NaN.
+    """Return the mean over axes, ignoring NaN.
 
     >>> tf.experimental.numpy.nanmean([1.0, np.nan, 2.0]).numpy()
     np.float64(1.5)
@@ -213,7 +213,7 @@ def nanmean(a, axis=None, dtype=None, keepdims=None, *, policy=TENSORFLOW):
 
 @public
 def average(a, axis=None, weights=None, returned=False):
-    """Return the mean over an axis, weighted; with `returned` a pair of it and the sum of the weights.
+    """Return the weighted mean over an axis; with `returned`, a pair of it and the sum of the weights.
 
     `weights` has the shape of `a`, or is a vector along `axis`. ValueError if `axis` is neither an int nor None.
 

@@ -1,4 +1,4 @@
-"""Elements found and told apart: NumPy's functions that `tf.experimental.numpy` does not show. Places are int32."""
+"""NumPy functions for searching and for distinct elements, which `tf.experimental.numpy` does not have. Indices are int32."""
 
 import math
 
@@ -22,7 +22,7 @@ from gradtape._src.ops.numpy.shapes import moveaxis, ravel
 
 @numpy_function
 def isin(x1, x2, assume_unique=False, invert=False, *, policy=TENSORFLOW):
-    """Return whether each element of `x1` is one of `x2`, or with `invert` whether it is none."""
+    """Return whether each element of `x1` is in `x2`, or with `invert` whether it is not."""
     x1, x2 = policy.promoted(x1, x2)
     found = reduction.reduce_any(compare.equal(x1[..., None], ravel(x2)), -1)
     return compare.logical_not(found) if invert else found
@@ -30,7 +30,7 @@ def isin(x1, x2, assume_unique=False, invert=False, *, policy=TENSORFLOW):
 
 @numpy_function
 def searchsorted(sorted_sequence, values, side="left", *, policy=TENSORFLOW):
-    """Return the places at which `values` go into a sorted vector. ValueError for more than one axis."""
+    """Return the indices at which to insert `values` into a sorted vector. ValueError for more than one axis."""
     row, x = policy.promoted(sorted_sequence, values)
     if row.ndim != 1:
         raise ValueError(
@@ -42,13 +42,13 @@ def searchsorted(sorted_sequence, values, side="left", *, policy=TENSORFLOW):
 
 @numpy_function
 def digitize(x, bins, *, policy=TENSORFLOW):
-    """Return the bin, between ascending edges, in which each element lies."""
+    """Return the index of the bin of each element, for ascending edges `bins`."""
     return searchsorted(bins, x, "right", policy=policy)
 
 
 @numpy_function
 def unravel_index(indices, shape, *, policy=TENSORFLOW):
-    """Return the places along each axis of a shape that indices of its flattened array name, a tuple."""
+    """Convert indices into a flattened array of a shape to indices along each axis, a tuple."""
     if None in shape:
         raise ValueError(f"`shape` argument cannot contain `None`. Received: shape={shape}")
     indices = policy.array(indices)
@@ -63,7 +63,7 @@ def unravel_index(indices, shape, *, policy=TENSORFLOW):
 
 
 def as_indices(x):
-    """Return integers in a dtype that indices can have."""
+    """Convert integers to a dtype that is valid for indices."""
     return x if x.dtype.name in ("int32", "int64") else cast(x, "int64" if x.dtype.size > 2 else "int32")
 
 
@@ -80,9 +80,10 @@ def unique(
     *,
     policy=TENSORFLOW,
 ):
-    """Return each element, or slice along an axis, once, in ascending order; what else is asked for follows in a tuple.
+    """Return the distinct elements, or slices along an axis, in ascending order, followed by the results asked for, as a
+    tuple.
 
-    With `size` so many are returned, filled up with `fill_value`, and no shape depends on values.
+    `size` sets the number of results, padded with `fill_value`, so that no shape depends on values.
     """
     x = policy.array(x)
     rows = ravel(x) if axis is None else moveaxis(x, axis, 0)
@@ -114,7 +115,7 @@ def unique(
 
 
 def _row_order(rows):
-    """Return the order that sorts the rows of a matrix, the first column first."""
+    """Return the permutation that sorts the rows of a matrix lexicographically."""
     order = range_(extents_of(rows)[0])
     for column in reversed(range(extents_of(rows)[1])):
         order = gather(order, argsort(gather(rows[:, column], order)))
@@ -122,7 +123,7 @@ def _row_order(rows):
 
 
 def _first_of_each(begins, size):
-    """Return the places where the groups begin; `size` of them, if given: the shape then does not depend on values."""
+    """Return the index of the first element of each group. With a `size` the shape does not depend on values."""
     if size is None:
         return cast(where(begins)[:, 0], "int32")
     count = extents_of(begins)[0]

@@ -1,4 +1,4 @@
-"""Elements taken by indices, masks and order, and NumPy's indexing."""
+"""Selection by indices, masks and order, and NumPy's indexing."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gradtape._src.ops.shapes import axis_of
 
 @numpy_function
 def where(condition, x=None, y=None, *, policy=TENSORFLOW):
-    """Return the elements of `x` where a condition holds, else those of `y`; with neither, the indices where it holds.
+    """Return `x` where `condition` holds and `y` elsewhere; without both, the indices where it holds.
 
     >>> tf.experimental.numpy.where([True, False], 1, [5.5, 6.5]).numpy()
     array([1. , 6.5])
@@ -48,7 +48,7 @@ def nonzero(a, *, policy=TENSORFLOW):
 
 @numpy_function
 def select(condlist, choicelist, default=0, *, policy=TENSORFLOW):
-    """Return the elements of the first choice whose condition holds, or `default` where none does.
+    """Return each element from the first choice whose condition holds, or `default` if none does.
 
     >>> x = tf.range(4)
     >>> tf.experimental.numpy.select([x < 1, x > 2], [x, x * 10], -1).numpy()
@@ -66,9 +66,9 @@ def select(condlist, choicelist, default=0, *, policy=TENSORFLOW):
 
 @public
 def compress(condition, a, axis=None):
-    """Return the entries along an axis for which a vector of bools holds; without an axis, of the flattened array.
+    """Return the entries along an axis, by default of the flattened array, for which a vector of bools is True.
 
-    A condition that is too short is filled up with False.
+    A shorter condition is padded with False.
 
     >>> tf.experimental.numpy.compress([True, False, True], [1, 2, 3]).numpy()
     array([1, 3])
@@ -87,9 +87,9 @@ def compress(condition, a, axis=None):
 
 @public
 def take(a, indices, axis=None, out=None, mode="clip"):
-    """Return the entries along an axis that indices name; without one, of the flattened array.
+    """Return the entries at `indices` along an axis, by default of the flattened array.
 
-    Indices out of range are those at the end (`mode="clip"`) or counted on from the other end ("wrap").
+    Indices out of range are clipped (`mode="clip"`) or wrap around ("wrap").
 
     >>> tf.experimental.numpy.take([10, 20, 30], [2, 5]).numpy()
     array([30, 30])
@@ -110,7 +110,8 @@ def take(a, indices, axis=None, out=None, mode="clip"):
 
 @public
 def take_along_axis(arr, indices, axis):
-    """Return for each place of `indices` the element along an axis that it names. Negative ones count from the end.
+    """Return the elements of `arr` at `indices` along an axis; the shape is that of `indices`. Negative ones count from the
+    end.
 
     >>> tf.experimental.numpy.take_along_axis([[10, 20], [30, 40]], [[1], [0]], 1).numpy()
     array([[20],
@@ -132,14 +133,14 @@ def take_along_axis(arr, indices, axis):
 
 
 def _in_order(x, axis):
-    """Return an array whose elements have an order, bools as integers, and the axis along which it counts."""
+    """Return an array with comparable elements, bools as integers, and its axis; None flattens the array."""
     x = cast(x, "uint8") if x.dtype.is_bool else x
     return (reshape(x, [-1]), 0) if axis is None else (x, axis)
 
 
 @numpy_function
 def sort(a, axis=-1, kind="quicksort", order=None, *, policy=TENSORFLOW):
-    """Return the elements sorted along an axis; without one, of the flattened array.
+    """Return the elements sorted along an axis; None flattens the array first.
 
     >>> tf.experimental.numpy.sort([3, 1, 2]).numpy()
     array([1, 2, 3])
@@ -153,7 +154,7 @@ def sort(a, axis=-1, kind="quicksort", order=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def argsort(a, axis=-1, kind="quicksort", order=None, *, policy=TENSORFLOW):
-    """Return the indices, int64, that sort the elements along an axis; without one, those of the flattened array.
+    """Return the indices, int64, that sort the elements along an axis; None flattens the array first.
 
     >>> tf.experimental.numpy.argsort([3, 1, 2]).numpy()
     array([1, 2, 0])
@@ -177,8 +178,8 @@ def _no_order(order):
 def item(x, key, basic):
     """Return `x[key]` by NumPy's rules. `basic` takes integers, slices, newaxis and an ellipsis.
 
-    Arrays of integers and bools are broadcast to one shape. Their axes stand where the arrays stand side by side, else at the
-    front (NumPy's guide, "Indexing on ndarrays", advanced indexing). Integers beside them are taken first, as in TensorFlow.
+    Arrays of integers and bools are broadcast to one shape. Its axes replace the arrays if these are adjacent, else they come
+    first (NumPy's guide, "Indexing on ndarrays", advanced indexing). As in TensorFlow, plain integers are applied first.
     """
     keys = _filled(x, [each for given in _as_tuple(key) for each in _without_mask(given)])
     if not any(map(_is_array, keys)):
@@ -203,7 +204,7 @@ def item(x, key, basic):
 
 
 def _as_tuple(key):
-    """Return a key as a tuple of those for each axis. A list with slices, newaxis or sequences in it counts as one, too."""
+    """Convert a key to a tuple with a key per axis. A list that contains slices, newaxis or sequences counts as a tuple."""
     if isinstance(key, tuple):
         return key
     parts = key if isinstance(key, list) else ()
@@ -221,7 +222,7 @@ def _is_integer(key):
 
 
 def _without_mask(key):
-    """Yield the keys that stand for a mask: the indices of its True, for each of its axes. Others are yielded as they are."""
+    """Replace a mask by the indices of its True elements, one key for each of its axes. Other keys are yielded unchanged."""
     if isinstance(key, bool) or _is_array(key):
         x = as_array(key)
         if x.dtype.is_bool:
@@ -233,7 +234,7 @@ def _without_mask(key):
 
 
 def _filled(x, keys):
-    """Return the keys with slices in place of an ellipsis, or behind the last one."""
+    """Replace an ellipsis in the keys by slices, or add slices behind the last key."""
     places = [i for i, key in enumerate(keys) if key is Ellipsis]
     place = places[0] if places else len(keys)
     taken = sum(key is not None and key is not Ellipsis for key in keys)

@@ -1,4 +1,4 @@
-"""Arrays of other shapes: axes moved, arrays joined, split, repeated and turned."""
+"""Changes of shape: moving axes, joining, splitting, repeating and rotating."""
 
 import itertools
 
@@ -74,7 +74,7 @@ def reshape(a, newshape, order="C"):
 
 @numpy_function
 def ravel(a, *, policy=TENSORFLOW):
-    """Return the elements of an array in one axis.
+    """Flatten an array to one axis.
 
     >>> tf.experimental.numpy.ravel([[1, 2], [3, 4]]).numpy()
     array([1, 2, 3, 4])
@@ -84,7 +84,7 @@ def ravel(a, *, policy=TENSORFLOW):
 
 @public
 def flatten(a, order="C"):
-    """Return the elements of an array in one axis, by rows ("C", "A", "K") or by columns ("F").
+    """Flatten an array to one axis, by rows ("C", "A", "K") or by columns ("F").
 
     >>> tf.experimental.numpy.flatten([[1, 2], [3, 4]], "F").numpy()
     array([1, 3, 2, 4])
@@ -96,7 +96,7 @@ def flatten(a, order="C"):
 
 @numpy_function
 def expand_dims(a, axis, *, policy=TENSORFLOW):
-    """Return an array with a further axis of length 1, or several.
+    """Return an array with one or several more axes of length 1.
 
     >>> tf.experimental.numpy.expand_dims([1, 2], 0).numpy()
     array([[1, 2]])
@@ -110,7 +110,7 @@ def expand_dims(a, axis, *, policy=TENSORFLOW):
 
 @public
 def squeeze(a, axis=None):
-    """Return an array without its axes of length 1, or without those named.
+    """Return an array without its axes of length 1, or without those in `axis`.
 
     >>> tf.experimental.numpy.squeeze([[[1, 2]]]).numpy()
     array([1, 2])
@@ -135,7 +135,7 @@ def atleast_1d(*arys, policy=TENSORFLOW):
 
 @numpy_function
 def atleast_2d(*arys, policy=TENSORFLOW):
-    """Return arrays with at least two axes, further ones in front: one array, or a list of several.
+    """Return arrays with at least two axes, by adding axes in front: one array, or a list of several.
 
     >>> tf.experimental.numpy.atleast_2d([1, 2]).numpy()
     array([[1, 2]])
@@ -166,7 +166,7 @@ def transpose(a, axes=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def swapaxes(a, axis1, axis2, *, policy=TENSORFLOW):
-    """Return an array with two axes exchanged.
+    """Return an array with two axes swapped.
 
     >>> tf.experimental.numpy.swapaxes([[[1, 2, 3]]], 0, 2).shape
     TensorShape([3, 1, 1])
@@ -180,7 +180,8 @@ def swapaxes(a, axis1, axis2, *, policy=TENSORFLOW):
 
 @numpy_function
 def moveaxis(a, source, destination, *, policy=TENSORFLOW):
-    """Return an array whose axes `source` stand at `destination`, the others in their order. ValueError if their numbers differ.
+    """Move the axes `source` of an array to `destination`, and keep the order of the others. ValueError if their numbers
+    differ.
 
     >>> tf.experimental.numpy.moveaxis([[[1, 2, 3]]], 2, 0).shape
     TensorShape([3, 1, 1])
@@ -197,7 +198,7 @@ def moveaxis(a, source, destination, *, policy=TENSORFLOW):
 
 @numpy_function
 def concatenate(arys, axis=0, *, policy=TENSORFLOW):
-    """Return arrays one after the other along an axis, in their common dtype. ValueError if there is none.
+    """Concatenate arrays along an axis, in their common dtype. ValueError for an empty list.
 
     >>> tf.experimental.numpy.concatenate([[1, 2], [0.5]]).numpy()
     array([1. , 2. , 0.5])
@@ -210,13 +211,13 @@ def concatenate(arys, axis=0, *, policy=TENSORFLOW):
 
 
 def _plain(value, policy):
-    """Return a list as an array, as a list of arrays is a nest."""
+    """Convert a list to an array, as a list of arrays would be taken for a nest."""
     return policy.array(value) if isinstance(value, (list, tuple)) else value
 
 
 @numpy_function
 def append(arr, values, axis=None, *, policy=TENSORFLOW):
-    """Return `values` behind `arr` along an axis; without one, both flattened.
+    """Append `values` to `arr` along an axis; None flattens both first.
 
     >>> tf.experimental.numpy.append([[1, 2]], [3]).numpy()
     array([1, 2, 3])
@@ -228,7 +229,7 @@ def append(arr, values, axis=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def stack(arrays, axis=0, *, policy=TENSORFLOW):
-    """Return arrays of one shape along a new axis, in their common dtype.
+    """Stack arrays of one shape along a new axis, in their common dtype.
 
     >>> tf.experimental.numpy.stack([[1, 2], [3, 4]], axis=1).numpy()
     array([[1, 3],
@@ -241,7 +242,7 @@ def stack(arrays, axis=0, *, policy=TENSORFLOW):
 
 @numpy_function
 def hstack(tup, *, policy=TENSORFLOW):
-    """Return arrays side by side: along the second axis, vectors along their only one.
+    """Concatenate arrays along the second axis, vectors along their only one.
 
     >>> tf.experimental.numpy.hstack([[1, 2], [3]]).numpy()
     array([1, 2, 3])
@@ -252,7 +253,7 @@ def hstack(tup, *, policy=TENSORFLOW):
 
 @numpy_function
 def vstack(tup, *, policy=TENSORFLOW):
-    """Return arrays on top of each other: along the first axis, vectors as rows.
+    """Concatenate arrays along the first axis, vectors as rows.
 
     >>> tf.experimental.numpy.vstack([[1, 2], [3, 4]]).numpy()
     array([[1, 2],
@@ -263,7 +264,7 @@ def vstack(tup, *, policy=TENSORFLOW):
 
 @numpy_function
 def dstack(tup, *, policy=TENSORFLOW):
-    """Return arrays behind each other: along the third axis.
+    """Concatenate arrays along the third axis.
 
     >>> tf.experimental.numpy.dstack([[1, 2], [3, 4]]).numpy()
     array([[[1, 3],
@@ -274,7 +275,7 @@ def dstack(tup, *, policy=TENSORFLOW):
 
 @numpy_function
 def split(ary, indices_or_sections, axis=0, *, policy=TENSORFLOW):
-    """Return the parts of an array along an axis, a list: a number of equal ones, or those that end at the given indices.
+    """Split an array along an axis into a list: of n equal parts for an int n, or of parts that end at the given indices.
 
     >>> [x.numpy().tolist() for x in tf.experimental.numpy.split([1, 2, 3, 4], [1, 3])]
     [[1], [2, 3], [4]]
@@ -300,7 +301,7 @@ def _split_evenly(ary, indices_or_sections, axis, policy):
 
 @numpy_function
 def vsplit(ary, indices_or_sections, *, policy=TENSORFLOW):
-    """Return the parts of an array along the first axis, a list; ValueError if a number of them would not be equal.
+    """Split an array along the first axis into a list, as `split`; ValueError if n parts cannot be equal.
 
     >>> [x.numpy().tolist() for x in tf.experimental.numpy.vsplit([[1, 2], [3, 4]], 2)]
     [[[1, 2]], [[3, 4]]]
@@ -310,7 +311,7 @@ def vsplit(ary, indices_or_sections, *, policy=TENSORFLOW):
 
 @numpy_function
 def hsplit(ary, indices_or_sections, *, policy=TENSORFLOW):
-    """Return the parts of an array along the second axis, of a vector along its only one; as `vsplit`.
+    """Split an array along the second axis, a vector along its only one, as `vsplit`.
 
     >>> [x.numpy().tolist() for x in tf.experimental.numpy.hsplit([[1, 2], [3, 4]], 2)]
     [[[1], [3]], [[2], [4]]]
@@ -320,7 +321,7 @@ def hsplit(ary, indices_or_sections, *, policy=TENSORFLOW):
 
 @numpy_function
 def dsplit(ary, indices_or_sections, *, policy=TENSORFLOW):
-    """Return the parts of an array along the third axis, a list; as `vsplit`.
+    """Split an array along the third axis, as `vsplit`.
 
     >>> [x.numpy().tolist() for x in tf.experimental.numpy.dsplit([[[1, 2]]], 2)]
     [[[[1]]], [[[2]]]]
@@ -330,7 +331,7 @@ def dsplit(ary, indices_or_sections, *, policy=TENSORFLOW):
 
 @numpy_function
 def array_split(x, indices_or_sections, axis=0, *, policy=TENSORFLOW):
-    """Return the parts of an array along an axis, as `split`; of a number of them the first may be longer by 1."""
+    """Split an array along an axis, as `split`; of n parts the first ones may be longer by 1."""
     x = policy.array(x)
     if not isinstance(indices_or_sections, (int, np.integer)):
         return split(x, indices_or_sections, axis, policy=policy)
@@ -341,7 +342,7 @@ def array_split(x, indices_or_sections, axis=0, *, policy=TENSORFLOW):
 
 @numpy_function
 def tile(a, reps, *, policy=TENSORFLOW):
-    """Return an array repeated so many times along each axis; axes are added in front where there are more numbers than axes.
+    """Repeat an array `reps[i]` times along each axis. For more numbers than axes, axes are added in front.
 
     >>> tf.experimental.numpy.tile([1, 2], (2, 2)).numpy()
     array([[1, 2, 1, 2],
@@ -354,7 +355,7 @@ def tile(a, reps, *, policy=TENSORFLOW):
 
 @numpy_function
 def repeat(a, repeats, axis=None, *, policy=TENSORFLOW):
-    """Return an array with each entry along an axis repeated; without an axis, each element of the flattened array.
+    """Repeat each entry of an array along an axis; None flattens the array first.
 
     >>> tf.experimental.numpy.repeat([1, 2], [2, 1]).numpy()
     array([1, 1, 2])
@@ -362,14 +363,14 @@ def repeat(a, repeats, axis=None, *, policy=TENSORFLOW):
     return rearrange.repeat(policy.array(a), repeats, axis)
 
 
-_MIRRORING = {"reflect": 1, "symmetric": 0}  # how much less than the extent can be mirrored at once
+_MIRRORING = {"reflect": 1, "symmetric": 0}  # subtracted from the extent: the number of entries that can be mirrored at once
 _BY_INDEX = ("edge", "wrap", "reflect", "symmetric")
 
 
 @numpy_function
 def pad(array, pad_width, mode, policy=TENSORFLOW, **kwargs):
-    """Return an array with entries added before and behind each axis. `mode` is "constant", "edge", "wrap",
-    "reflect" or "symmetric".
+    """Pad an array with entries before and behind along each axis. `mode` is "constant", "edge", "wrap", "reflect" or
+    "symmetric".
 
     >>> tf.experimental.numpy.pad([1, 2], [[1, 1]], "constant", constant_values=9).numpy()
     array([9, 1, 2, 9])
@@ -393,7 +394,7 @@ def pad(array, pad_width, mode, policy=TENSORFLOW, **kwargs):
 
 @numpy_function
 def flip(m, axis=None, *, policy=TENSORFLOW):
-    """Return an array with the order along an axis reversed; along all axes by default.
+    """Reverse the order along an axis, by default along all axes.
 
     >>> tf.experimental.numpy.flip([[1, 2], [3, 4]], 1).numpy()
     array([[2, 1],
@@ -405,7 +406,7 @@ def flip(m, axis=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def flipud(m, *, policy=TENSORFLOW):
-    """Return an array with the order of its rows reversed.
+    """Reverse the order of the rows of an array.
 
     >>> tf.experimental.numpy.flipud([[1, 2], [3, 4]]).numpy()
     array([[3, 4],
@@ -416,7 +417,7 @@ def flipud(m, *, policy=TENSORFLOW):
 
 @numpy_function
 def fliplr(m, *, policy=TENSORFLOW):
-    """Return an array with the order of its columns reversed.
+    """Reverse the order of the columns of an array.
 
     >>> tf.experimental.numpy.fliplr([[1, 2], [3, 4]]).numpy()
     array([[2, 1],
@@ -427,7 +428,7 @@ def fliplr(m, *, policy=TENSORFLOW):
 
 @numpy_function
 def roll(a, shift, axis=None, *, policy=TENSORFLOW):
-    """Return an array shifted along an axis, what leaves at one end entering at the other; without an axis, flattened for it.
+    """Shift an array cyclically along an axis; None shifts the flattened array, and restores the shape.
 
     >>> tf.experimental.numpy.roll([1, 2, 3], 1).numpy()
     array([3, 1, 2])
@@ -440,7 +441,7 @@ def roll(a, shift, axis=None, *, policy=TENSORFLOW):
 
 @numpy_function
 def rot90(m, k=1, axes=(0, 1), *, policy=TENSORFLOW):
-    """Return an array turned by `k` quarters in the plane of two axes, from the first to the second.
+    """Rotate an array by `k` · 90° in the plane of two axes, from the first towards the second.
 
     >>> tf.experimental.numpy.rot90([[1, 2], [3, 4]]).numpy()
     array([[2, 4],

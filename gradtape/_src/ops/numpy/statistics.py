@@ -1,4 +1,4 @@
-"""Quantiles, counts by bins, and reductions that leave NaN out: NumPy's functions that `tf.experimental.numpy` does not show."""
+"""Quantiles, histograms, and reductions that ignore NaN: NumPy functions that `tf.experimental.numpy` does not have."""
 
 import math
 
@@ -22,7 +22,7 @@ from gradtape._src.ops.numpy.reductions import amax, amin, argmax, argmin, cumpr
 
 @numpy_function
 def quantile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
-    """Return the elements that so much of the sorted ones lies below, `q` from 0 to 1; NaN where there is one."""
+    """Return the quantiles `q`, from 0 to 1, of the elements over axes; NaN if one of them is NaN."""
     x, q = policy.floating(x), _exact(q)
     rows, shape = _rows(x, policy.axes(axis, x.ndim), keepdims)
     result = _between(_sort.sort(rows, -1), reshape(q, [-1]) * (extents_of(rows)[-1] - 1), method)
@@ -32,46 +32,46 @@ def quantile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORF
 
 @numpy_function
 def nanquantile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
-    """Return the quantiles of what is not NaN; NaN where nothing is."""
+    """Return the quantiles, ignoring NaN; NaN if all elements are NaN."""
     x, q = policy.floating(x), _exact(q)
     rows, shape = _rows(x, policy.axes(axis, x.ndim), keepdims)
     count = reduction.reduce_sum(cast(compare.logical_not(isnan(rows)), "float64"), -1, keepdims=True)
     places = reshape(q, [-1]) * arithmetic.maximum(count - 1.0, 0.0)
-    result = _between(_sort.sort(rows, -1), places, method)  # NaN comes last
+    result = _between(_sort.sort(rows, -1), places, method)  # NaN is sorted to the end
     return _arranged(where(count > 0.0, result, math.nan), q, shape)
 
 
 @numpy_function
 def median(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the middle of the sorted elements, or the mean of the two in the middle."""
+    """Return the median: the middle of the sorted elements, or the mean of the two in the middle."""
     return quantile(x, 0.5, axis, keepdims=keepdims, policy=policy)
 
 
 @numpy_function
 def percentile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
-    """Return the quantiles of `q` percent."""
+    """Return the percentiles `q`, from 0 to 100."""
     return quantile(x, _exact(q) / 100.0, axis, method, keepdims, policy=policy)
 
 
 @numpy_function
 def nanmedian(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the median of what is not NaN."""
+    """Return the median, ignoring NaN."""
     return nanquantile(x, 0.5, axis, keepdims=keepdims, policy=policy)
 
 
 @numpy_function
 def nanpercentile(x, q, axis=None, method="linear", keepdims=False, *, policy=TENSORFLOW):
-    """Return the quantiles of `q` percent of what is not NaN."""
+    """Return the percentiles `q`, ignoring NaN."""
     return nanquantile(x, _exact(q) / 100.0, axis, method, keepdims, policy=policy)
 
 
 def _exact(q):
-    """Return quantiles in float64, so that a place among many elements is exact."""
+    """Convert quantiles to float64, so that a position among many elements is exact."""
     return cast(q, "float64") if is_tensor(q) else tensor(q, "float64")
 
 
 def _rows(x, axes, keepdims):
-    """Return `x` with the axes to be reduced as one last axis, and the shape of the result."""
+    """Return `x` with the axes to reduce merged into a last one, and the shape of the result."""
     kept = [a for a in range(x.ndim) if a not in axes]
     extents = extents_of(x)
     rows = transpose(x, [*kept, *axes]) if kept and list(axes) != list(range(len(kept), len(extents))) else x
@@ -80,7 +80,7 @@ def _rows(x, axes, keepdims):
 
 
 def _between(ordered, place, method):
-    """Return the elements of sorted rows at fractional places, which may differ from row to row, along a new last axis."""
+    """Return the elements of sorted rows at fractional positions, along a new last axis. Positions may differ between rows."""
     low, high = rounding.floor(place), rounding.ceil(place)
     if method == "lower":
         return _at(ordered, low)
@@ -94,17 +94,17 @@ def _between(ordered, place, method):
         raise ValueError(f"Expected method 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. Received: method={method}")
     share = cast(place - low, ordered.dtype)
     below = _at(ordered, low)
-    return where(share > 0.0, below * (1.0 - share) + _at(ordered, high) * share, below)  # an infinity stays one
+    return where(share > 0.0, below * (1.0 - share) + _at(ordered, high) * share, below)  # keeps infinities
 
 
 def _at(ordered, place):
-    """Return sorted rows at whole `place`s [..., q]: sums of one element, as such places cannot be checked ahead."""
+    """Return sorted rows at integer positions [..., q], as masked sums: these positions cannot be checked in advance."""
     here = compare.equal(range_(extents_of(ordered)[-1], dtype="float64"), place[..., None])
     return reduction.reduce_sum(where(here, ordered[..., None, :], tensor(0, ordered.dtype)), -1)
 
 
 def _arranged(result, q, shape):
-    """Return the last axis, of quantiles, first, in the shape of `q`."""
+    """Move the last axis, of quantiles, to the front, and reshape it to that of `q`."""
     rank = result.ndim
     result = transpose(result, (rank - 1, *range(rank - 1))) if rank > 1 else result
     return reshape(result, (*extents_of(q), *shape))
@@ -115,42 +115,42 @@ def _arranged(result, q, shape):
 
 @numpy_function
 def nancumsum(x, axis=None, dtype=None, *, policy=TENSORFLOW):
-    """Return the running sums of what is not NaN."""
+    """Return the running sums, ignoring NaN."""
     return cumsum(without_nan(x, zeros_like, policy), axis, dtype, policy=policy)
 
 
 @numpy_function
 def nancumprod(x, axis=None, dtype=None, *, policy=TENSORFLOW):
-    """Return the running products of what is not NaN."""
+    """Return the running products, ignoring NaN."""
     return cumprod(without_nan(x, ones_like, policy), axis, dtype, policy=policy)
 
 
 @numpy_function
 def nanmax(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the largest element that is not NaN; NaN where all are."""
+    """Return the largest element, ignoring NaN; NaN if all elements are NaN."""
     return _passing_nan(amax, -math.inf, math.nan, x, axis, keepdims, policy)
 
 
 @numpy_function
 def nanmin(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the smallest element that is not NaN; NaN where all are."""
+    """Return the smallest element, ignoring NaN; NaN if all elements are NaN."""
     return _passing_nan(amin, math.inf, math.nan, x, axis, keepdims, policy)
 
 
 @numpy_function
 def nanargmax(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the place of the largest element that is not NaN; -1 where all are."""
+    """Return the index of the largest element, ignoring NaN; -1 if all elements are NaN."""
     return _passing_nan(argmax, -math.inf, -1, x, axis, keepdims, policy)
 
 
 @numpy_function
 def nanargmin(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the place of the smallest element that is not NaN; -1 where all are."""
+    """Return the index of the smallest element, ignoring NaN; -1 if all elements are NaN."""
     return _passing_nan(argmin, math.inf, -1, x, axis, keepdims, policy)
 
 
 def _passing_nan(function, last, none, x, axis, keepdims, policy):
-    """Return an extremum, or its place, with `last` for NaN, and `none` where all are NaN."""
+    """Return an extremum, or its index, with NaN replaced by `last`; `none` if all elements are NaN."""
     x = policy.array(x)
     if not x.dtype.is_floating:
         return function(x, axis, keepdims=keepdims, policy=policy)
@@ -161,7 +161,7 @@ def _passing_nan(function, last, none, x, axis, keepdims, policy):
 
 @numpy_function
 def nanvar(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the variance of what is not NaN. Complex numbers, of which none is left out, have that of all."""
+    """Return the variance, ignoring NaN in real numbers. Complex numbers are all counted."""
     x = policy.floating(x)
     if x.dtype.is_complex:
         return reduction.reduce_variance(x, axis, keepdims)
@@ -173,7 +173,7 @@ def nanvar(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
 
 @numpy_function
 def nanstd(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
-    """Return the standard deviation of what is not NaN."""
+    """Return the standard deviation, ignoring NaN."""
     return arithmetic.sqrt(nanvar(x, axis, keepdims, policy=policy))
 
 
@@ -182,14 +182,14 @@ def nanstd(x, axis=None, keepdims=False, *, policy=TENSORFLOW):
 
 @numpy_function
 def histogram(x, bins=10, range=None, *, policy=TENSORFLOW):
-    """Return how many elements lie in each of equal bins, as floats, and the edges of the bins; the last one is closed."""
+    """Count the elements in each of equal bins, as floats; return the edges of the bins, too. The last bin is closed."""
     x = reshape(policy.floating(policy.numeric(x)), [-1])
     if range is None:
         low, high = (reduction.reduce_min(x), reduction.reduce_max(x)) if extents_of(x)[0] else (0.0, 1.0)
     else:
         low, high = range
     low, high = policy.array(low, x.dtype), policy.array(high, x.dtype)
-    single = compare.equal(low, high)  # a range of nothing is one wide
+    single = compare.equal(low, high)  # an empty range is widened to 1
     low, high = where(single, low - 0.5, low), where(single, high + 0.5, high)
     places = tensor((np.arange(bins + 1) / bins).astype(x.dtype.as_numpy_dtype))
     edges = low * (1.0 - places) + high * places

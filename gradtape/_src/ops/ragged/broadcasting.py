@@ -1,7 +1,7 @@
-"""Operands of an element-wise function brought to the same rows.
+"""Broadcasting of the operands of an element-wise function to the same rows.
 
-Axes are broadcast as those of tensors are: an axis of extent 1 is repeated. A ragged axis is not, even where each of its rows
-has one element; two ragged operands must have rows of the same lengths.
+Axes of extent 1 are repeated, as for tensors. Ragged axes are not, even if each row has one element; two ragged operands must
+have rows of the same lengths.
 """
 
 import math
@@ -18,18 +18,18 @@ from gradtape._src.ops.array.shape import reshape
 
 
 class RaggedRows:
-    """The rows of the result of an element-wise function: `wrapped` puts its innermost values into them."""
+    """The rows of the result of an element-wise function."""
 
     def __init__(self, like=None, nested=None):
         self._like, self._nested = like, nested
 
     def wrapped(self, flat_values):
-        """Return the innermost values in these rows."""
+        """Create a RaggedTensor from innermost values in these rows."""
         return with_splits(flat_values, self._nested) if self._like is None else self._like.with_flat_values(flat_values)
 
 
 def broadcast(operands):
-    """Return `(innermost values of each operand, Rows)`. Numbers, strings and None stay as they are."""
+    """Return `(innermost values of each operand, Rows)`. Numbers, strings and None are unchanged."""
     ragged = [x for x in operands if isinstance(x, RaggedTensor)]
     first = ragged[0]
     operands = [_operand(x, first) for x in operands]
@@ -68,25 +68,25 @@ def _stated(x):
 
 
 class _Layout:
-    """One operand as rows of `depth` axes: `lengths` has the extent of an axis, or the length of each row along it."""
+    """One operand as rows of `depth` axes; `lengths` has the extent of an axis, or the length of each row along it."""
 
     def __init__(self, x, rank, depth):
         nested = x._nested if isinstance(x, RaggedTensor) else []
         flat = x.flat_values if nested else x
         outer = [*[1] * (rank - x.shape.rank), *([len(nested[0]) - 1] if nested else [])]
         self.lengths = [*outer, *[np.diff(splits) for splits in nested], *extents_of(flat)[bool(nested) :]][: depth + 1]
-        inner = list(extents_of(flat))[flat.ndim + depth + 1 - rank :]  # the axes that the operands have as tensors
+        inner = list(extents_of(flat))[flat.ndim + depth + 1 - rank :]  # the axes of the operands' innermost tensors
         self._count = math.prod(extents_of(flat)[: flat.ndim - len(inner)])
         self._flat = reshape(flat, [self._count, *inner])
-        self.at = np.zeros(1, np.int64)  # for each row of the result that of this operand
+        self.at = np.zeros(1, np.int64)  # for each row of the result the operand's row
 
     def rows(self, axis):
-        """Return the lengths of the operand's rows along an axis, one for each row of the result so far."""
+        """Return the lengths of the operand's rows along an axis, for each row of the result so far."""
         lengths = self.lengths[axis]
         return lengths[self.at] if isinstance(lengths, np.ndarray) else np.full(len(self.at), lengths)
 
     def go(self, axis, wanted):
-        """Take the next axis, along which the rows of the result are `wanted` long."""
+        """Go to the next axis, along which the rows of the result have the lengths `wanted`."""
         lengths = self.lengths[axis]
         if isinstance(lengths, np.ndarray):
             starts = splits_of(lengths)[:-1][self.at]
@@ -98,13 +98,13 @@ class _Layout:
         self.at = inside(starts, wanted)
 
     def taken(self):
-        """Return the innermost values, in the places that the result has them."""
+        """Return the innermost values in the order of the result."""
         same = len(self.at) == self._count and np.array_equal(self.at, np.arange(self._count))
         return self._flat if same else gather(self._flat, self.at)
 
 
 def _walk(layouts, depth):
-    """Go down all axes of the operands together; return the bounds of the result's rows along each ragged axis."""
+    """Visit all axes of the operands together; return the bounds of the result's rows along each ragged axis."""
     nested = []
     for axis in range(depth + 1):
         fixed = [x for x in layouts if isinstance(x.lengths[axis], np.ndarray) or x.lengths[axis] != 1]

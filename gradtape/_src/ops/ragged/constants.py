@@ -1,4 +1,4 @@
-"""RaggedTensors of Python's lists and of numbers: `tf.ragged`."""
+"""Creation of RaggedTensors from lists and from numbers: `tf.ragged`."""
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from gradtape._src.ops.array.shape import host_constant, reshape
 
 @public
 def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64):
-    """Return a RaggedTensor of a nested list, or a Tensor where it has no axis that may be ragged.
+    """Create a RaggedTensor from a nested list, or a Tensor if no axis can be ragged.
 
-    All axes but the first are ragged, or the next `ragged_rank`. `inner_shape` is the shape of the innermost values.
+    All axes but the first are ragged, or the `ragged_rank` axes behind the first. `inner_shape` is the shape of the innermost
+    values.
 
     >>> tf.ragged.constant([[1, 2], [3]])
     <tf.RaggedTensor [[1, 2], [3]]>
@@ -41,9 +42,9 @@ def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, 
 
 @public
 def map_flat_values(op, *args, **kwargs):
-    """Call `op` with the `flat_values` of each RaggedTensor among its arguments, and put the result into rows again.
+    """Call `op` with the `flat_values` of each RaggedTensor among its arguments, and return its result in their rows.
 
-    Their rows must be the same, else InvalidArgumentError. Without a RaggedTensor it is `op(*args, **kwargs)`.
+    InvalidArgumentError if their rows differ. Without a RaggedTensor it is `op(*args, **kwargs)`.
 
     >>> tf.ragged.map_flat_values(tf.square, tf.ragged.constant([[1, 2], [3]])).to_list()
     [[1, 4], [9]]
@@ -65,7 +66,8 @@ def map_flat_values(op, *args, **kwargs):
 
 @public
 def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=dtypes.int64):
-    """Return rows that each count from one of `starts` to before one of `limits` by one of `deltas`; numbers serve all rows.
+    """Return rows that count from `starts[i]` up to but without `limits[i]` in steps of `deltas[i]`. Numbers apply to all
+    rows.
 
     With one argument the rows begin with 0.
 
@@ -94,7 +96,7 @@ def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype
 
 @public
 def row_splits_to_segment_ids(splits, name=None, out_type=None):
-    """Return the row of each value of rows with these bounds.
+    """Return the row number of each value, for rows with the bounds `splits`.
 
     >>> tf.ragged.row_splits_to_segment_ids([0, 2, 2, 3]).numpy().tolist()
     [0, 0, 2]
@@ -105,7 +107,7 @@ def row_splits_to_segment_ids(splits, name=None, out_type=None):
 
 @public
 def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, name=None):
-    """Return the bounds of the rows to which `segment_ids`, which must not decrease, assigns values.
+    """Return the bounds of rows from the row number of each value. `segment_ids` must not decrease.
 
     >>> tf.ragged.segment_ids_to_row_splits([0, 0, 2]).numpy().tolist()
     [0, 2, 2, 3]

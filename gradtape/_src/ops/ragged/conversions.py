@@ -1,4 +1,4 @@
-"""RaggedTensors made of tensors and of SparseTensors, and back."""
+"""Conversion between RaggedTensors, tensors and SparseTensors."""
 
 import math
 
@@ -18,9 +18,9 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 
 
 def _from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype=dtypes.int64):
-    """Return the rows of a Tensor: whole, of these `lengths`, or without the `padding` at their ends.
+    """Convert a Tensor to rows: whole, with the given `lengths`, or without the `padding` at their ends.
 
-    `lengths` may be a tuple, for several ragged axes; `ragged_rank` is the number of ragged axes where nothing says it.
+    `lengths` may be a tuple, for several ragged axes; otherwise `ragged_rank` is the number of ragged axes.
 
     >>> tf.RaggedTensor.from_tensor([[1, 2, 0], [3, 0, 0]], padding=0)
     <tf.RaggedTensor [[1, 2], [3]]>
@@ -40,7 +40,7 @@ def _from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=No
         for axis in reversed(range(1, ragged_rank + 1)):
             rows = RaggedTensor.from_uniform_row_length(rows, extents[axis], math.prod(extents[:axis]))
         return rows.with_row_splits_dtype(row_splits_dtype)
-    if ragged_rank > 1:  # the padding ends rows of the last ragged axis
+    if ragged_rank > 1:  # the padding is at the end of rows of the last ragged axis
         inner = _from_tensor(cls, merged_axes(x, 0, ragged_rank - 1), lengths, padding, 1, None, row_splits_dtype)
         outer = _from_tensor(cls, x, None, None, ragged_rank - 1, None, row_splits_dtype) if ragged_rank > 2 else None
         splits = np.arange(extents_of(x)[0] + 1, dtype=dtype) * extents_of(x)[1]
@@ -58,7 +58,7 @@ def _from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=No
 
 
 def _coordinates(nested):
-    """Return the place in a dense tensor of each innermost value of nested rows, an int64 matrix."""
+    """Return the index into a dense tensor of each innermost value of nested rows, an int64 matrix."""
     places = np.arange(len(nested[0]) - 1)[:, None]
     for splits in nested:
         places = np.concatenate([places[rowids(splits)], columns(splits)[:, None]], axis=1)
@@ -66,7 +66,7 @@ def _coordinates(nested):
 
 
 def _from_sparse(cls, st_input, name=None, row_splits_dtype=dtypes.int64):
-    """Return the rows of a sparse matrix, whose elements must fill each row from its begin.
+    """Convert a sparse matrix to rows. The elements of each row must be contiguous from its start.
 
     >>> tf.RaggedTensor.from_sparse(tf.sparse.from_dense([[1, 2], [3, 0]]))
     <tf.RaggedTensor [[1, 2], [3]]>
@@ -84,7 +84,7 @@ def _from_sparse(cls, st_input, name=None, row_splits_dtype=dtypes.int64):
 
 @public
 def _to_sparse(self, name=None):
-    """Return a SparseTensor with the elements of all rows, as large as `to_tensor()`.
+    """Convert the rows to a SparseTensor of the shape of `to_tensor()`.
 
     >>> tf.sparse.to_dense(tf.ragged.constant([[1, 2], [3]]).to_sparse()).numpy().tolist()
     [[1, 2], [3, 0]]
@@ -94,7 +94,7 @@ def _to_sparse(self, name=None):
 
 
 def coordinates(ragged):
-    """Return `(place in the dense tensor, element)` of each element, axes of the innermost values included."""
+    """Return `(index into the dense tensor, element)` of all elements, with the axes of the innermost values."""
     places, values = _coordinates(ragged._nested), ragged.flat_values
     inner = tuple(extents_of(values)[1:])
     if inner:
@@ -105,7 +105,7 @@ def coordinates(ragged):
 
 
 def ragged_of(x, ragged_rank):
-    """Return a tensor or RaggedTensor as one of so many ragged axes."""
+    """Convert a tensor or RaggedTensor to one with `ragged_rank` ragged axes."""
     if not isinstance(x, RaggedTensor):
         return _from_tensor(RaggedTensor, x, ragged_rank=ragged_rank)
     missing = ragged_rank - x.ragged_rank

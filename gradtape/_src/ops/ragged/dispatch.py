@@ -1,4 +1,4 @@
-"""The versions of public functions for RaggedTensors."""
+"""Registration of the versions of public functions for RaggedTensors."""
 
 import functools
 

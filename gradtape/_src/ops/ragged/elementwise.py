@@ -1,4 +1,4 @@
-"""Element-wise functions and operators for RaggedTensors: on the innermost values of operands brought to the same rows."""
+"""Element-wise functions and operators for RaggedTensors, which apply to the innermost values of broadcast operands."""
 
 import inspect
 
@@ -15,7 +15,7 @@ from gradtape._src.ops.ragged.conversions import coordinates
 from gradtape._src.ops.ragged.dispatch import has_ragged, version
 from gradtape._src.ops.strings import elements, numbers, parts
 
-# How many tensors lead the arguments of a function: they are the operands, and what follows says how it computes.
+# The number of leading arguments of a function that are operands; the others are options.
 _OPERANDS = {
     1: {
         activation: "relu relu6 leaky_relu gelu elu selu softsign silu",
@@ -71,7 +71,7 @@ _OPERANDS = {
 
 
 def _on_values(function, count):
-    """Return the version of an element-wise function whose first `count` arguments are its operands."""
+    """Create the version of an element-wise function whose first `count` arguments are its operands."""
     names = list(inspect.signature(function).parameters)[:count]
 
     def call(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""RaggedTensors joined: concatenated, stacked, repeated, and boolean masks and partitions of their rows."""
+"""Concatenation, stacking and repetition of RaggedTensors, and boolean masks and partitions of their rows."""
 
 import itertools
 
@@ -22,7 +22,7 @@ def _axis_of(axis, rank):
 
 
 def _alike(values):
-    """Return tensors of one rank as RaggedTensors of one ragged rank; ValueError where the ranks differ."""
+    """Convert tensors of one rank to RaggedTensors of one ragged rank; ValueError if the ranks differ."""
     values = [x if isinstance(x, RaggedTensor) else tensor(x) for x in values]
     ranks = {x.shape.rank for x in values}
     if len(ranks) > 1:
@@ -32,7 +32,6 @@ def _alike(values):
 
 
 def _appended(values):
-    """Return the rows of tensors or RaggedTensors, one behind the other."""
     if not isinstance(values[0], RaggedTensor):
         return joining.concat(values, 0)
     splits = splits_of(np.concatenate([np.diff(x._splits) for x in values]), values[0]._splits.dtype)
@@ -40,7 +39,7 @@ def _appended(values):
 
 
 def _interleaved(values):
-    """Return the first rows of all, then the second ones, and so on; InvalidArgumentError if they have not as many."""
+    """Return the rows of all values interleaved; InvalidArgumentError if the numbers of rows differ."""
     counts = [len(x._splits) - 1 for x in values]
     for i, count in enumerate(counts):
         if count != counts[0]:
@@ -67,7 +66,7 @@ def _concat(values, axis):
 
 
 def _deeper(values, function):
-    """Call `function` on the values of rows that must be the same, and put its result into these rows."""
+    """Call `function` on the values of rows, which must be equal, and return its result in these rows."""
     for i, x in enumerate(values):
         if not np.array_equal(x._splits, values[0]._splits):
             raise invalid(
@@ -93,7 +92,7 @@ def _stack(values, axis=0):
 
 @public
 def stack(values, axis=0, name=None):
-    """Return tensors or RaggedTensors of one rank, of any extents, as rows of a RaggedTensor along a new axis.
+    """Stack tensors or RaggedTensors of one rank, of any extents, along a new axis to a RaggedTensor.
 
     >>> tf.ragged.stack([[1, 2], [3]])
     <tf.RaggedTensor [[1, 2], [3]]>
@@ -123,7 +122,7 @@ def _tile(input, multiples):
 
 
 def taken_rows_of_axis(x, axis):
-    """Return a RaggedTensor whose rows along `axis` have no elements."""
+    """Return a RaggedTensor with no elements in its rows along `axis`."""
     if axis == 0:
         return taken(x, np.zeros(0, np.int64))
     if axis > 1:
@@ -151,9 +150,9 @@ def _split(value, num_or_size_splits, axis=0, num=None):
 
 @public
 def boolean_mask(data, mask, name=None):
-    """Return the elements of `data` at which `mask` is True: those of each row in one row.
+    """Return the elements of `data` at which `mask` is True, row by row.
 
-    Both may be ragged; the mask has the first axes of `data`. A mask of one axis picks rows.
+    Both may be ragged; the mask covers the first axes of `data`. A mask of one axis selects rows.
 
     >>> tf.ragged.boolean_mask([[1, 2, 3], [4, 5, 6]], [[True, False, True], [False, False, True]])
     <tf.RaggedTensor [[1, 3], [6]]>
@@ -196,7 +195,7 @@ def _dynamic_partition(data, partitions, num_partitions):
 
 @public
 def stack_dynamic_partitions(data, partitions, num_partitions, name=None):
-    """Return the rows of `data` in the partitions that `partitions` names, a RaggedTensor with a row for each.
+    """Group the rows of `data` by their partition number: a RaggedTensor with a row for each partition.
 
     >>> tf.ragged.stack_dynamic_partitions(["a", "b", "c"], [1, 0, 1], 2).to_list()
     [[b'b'], [b'a', b'c']]

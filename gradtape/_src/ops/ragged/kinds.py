@@ -1,4 +1,4 @@
-"""The kinds of tensors: dense, sparse and ragged ones."""
+"""The test for tensors of any kind: dense, sparse and ragged."""
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors import convert
@@ -10,7 +10,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 def is_tensor(x: object) -> bool:
     """Return whether `x` is a Tensor, Variable, IndexedSlices, SparseTensor or RaggedTensor.
 
-    An object that says so by an attribute `is_tensor_like` is one, too, as in TensorFlow.
+    As in TensorFlow, an object with an attribute `is_tensor_like` counts, too.
 
     >>> tf.is_tensor(tf.constant(1.0)), tf.is_tensor(1.0)
     (True, False)

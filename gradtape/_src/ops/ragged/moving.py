@@ -1,4 +1,4 @@
-"""Elements of RaggedTensors taken, turned and moved between axes; running sums and counts along them."""
+"""Indexing, gathering, reversing and moving of elements of RaggedTensors; running sums and counts along their axes."""
 
 import math
 import operator
@@ -33,7 +33,7 @@ def _axis_of(axis, rank):
 
 @public
 def _getitem(self, key):
-    """Return a row, or rows of what the slices of a key take: of ragged axes slices only."""
+    """Return a row, or the rows selected by a key; ragged axes take slices only."""
     keys = list(key) if isinstance(key, tuple) else [key]
     if any(k is Ellipsis for k in keys):
         at = next(i for i, k in enumerate(keys) if k is Ellipsis)
@@ -59,7 +59,7 @@ def _getitem(self, key):
 
 
 def _inner(rows, keys):
-    """Return what keys take of each row."""
+    """Apply the keys to each row."""
     first, *rest = keys
     if first is None:
         whole = _inner(rows, rest) if rest else rows
@@ -86,7 +86,7 @@ def _index(key):
 
 
 def _bare(key):
-    """Return a slice with Python's integers."""
+    """Convert the bounds of a slice to Python's integers."""
     return slice(*[None if bound is None else _index(bound) for bound in (key.start, key.stop, key.step)])
 
 
@@ -151,7 +151,7 @@ def _gather(params, indices, validate_indices=None, axis=None, batch_dims=0):
 
 
 def _within(params, indices, axis):
-    """Return the elements at a vector of places along an inner axis."""
+    """Return the elements at a vector of indices along an inner axis."""
     if indices.ndim != 1:
         raise NotImplementedError("gather along an inner axis takes a vector of indices; use batch_dims.")
     if axis > 1:
@@ -262,7 +262,7 @@ def _through_dense(x, function, filling=None):
 
 
 def coordinates_of_rows(x):
-    """Return the place in the dense tensor of each of the innermost rows of values, without their own axes."""
+    """Return the index into the dense tensor of each row of innermost values, without the axes of these."""
     found, _ = coordinates(x.with_flat_values(shapes.reshape(x.flat_values, [int(x.flat_values.shape[0]), -1])[:, 0]))
     return found
 
@@ -288,7 +288,7 @@ def _bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.in
         raise ValueError(f"With axis=-1 the rows of a matrix are counted; got {arr.shape.rank} axes.")
     values = to_numpy(arr.flat_values.node)
     width = max(int(values.max(initial=-1)) + 1, 0 if minlength is None else int(minlength))
-    dense = arr.to_tensor(width)  # which fills rows up with a number of its own
+    dense = arr.to_tensor(width)  # pads rows with a number that is no value
     of_dense = weights.to_tensor() if isinstance(weights, RaggedTensor) else weights
     counts = counting.bincount(dense, of_dense, width + 1, None, dtype, axis=-1, binary_output=binary_output)
     return counts[:, : width if maxlength is None else min(width, int(maxlength))]

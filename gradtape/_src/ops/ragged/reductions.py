@@ -1,4 +1,4 @@
-"""Reductions of RaggedTensors, and segments of their rows."""
+"""Reductions of RaggedTensors, and segment ops on their rows."""
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from gradtape._src.ops.ragged.dispatch import version
 
 
 def segments(combine, data, ids, count):
-    """Combine the rows of `data` that have the same of `ids`, arrays: row k of each segment's rows meets row k of the others.
+    """Combine the rows of `data` with equal `ids`, arrays.
 
-    Of a ragged `data` the rows of a segment are as long as its longest.
+    Ragged rows are combined element by element. A row of the result is as long as the longest of its segment.
     """
     if not isinstance(data, RaggedTensor):
         return combine(data, ids, count)
@@ -35,7 +35,7 @@ def segments(combine, data, ids, count):
 
 
 def _over(combine, dense, x, axis):
-    """Reduce one axis of a RaggedTensor: by segments where it is ragged, by `dense` where it is one of the values'."""
+    """Reduce one axis of a RaggedTensor: a ragged axis by segments, an axis of the values by `dense`."""
     if axis == 0:
         rows = len(x._splits) - 1
         return segments(combine, x, np.zeros(rows, np.int64), 1).values
@@ -87,7 +87,7 @@ for _dense, _combine in _COMBINED.items():
 
 
 def _log_sum_exp(data, ids, count):
-    """Return log(Σ exp(x)) of each segment, without overflow: -inf of an empty one."""
+    """Return log(Σ exp(x)) of each segment, without overflow; -inf for an empty segment."""
     largest = stop_gradient(segment.unsorted_segment_max(data, ids, count))
     largest = where(is_finite(largest), largest, zeros_like(largest))
     return log(segment.unsorted_segment_sum(exp(data - gather(largest, ids)), ids, count)) + largest

@@ -1,6 +1,6 @@
-"""Random numbers of other distributions: gamma, Poisson, binomial, categorical.
+"""Random numbers with gamma, Poisson, binomial, truncated normal and categorical distribution.
 
-Gradients flow to the shape parameter of a gamma distribution: a sample changes with it so that its quantile stays
+Gradients flow to the shape parameter of a gamma distribution: a sample moves with it such that its quantile is constant
 (Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients", 2018).
 """
 
@@ -45,7 +45,7 @@ COUNTS = (*SAMPLED, *INDEX)
 
 
 def sample_shape(shape, *parameters):
-    """Return the `shape` argument of a stateless function, which must end with what the parameters broadcast to."""
+    """Convert the `shape` argument of a stateless function; it must end with the shape to which the parameters broadcast."""
     shape, wanted = static_shape(shape), ()
     for p in parameters:
         wanted = broadcast_shapes(wanted, extents_of(p))
@@ -81,7 +81,7 @@ for _each in _gamma:
 
 @op("RandomGammaGrad", unhosted="NumPy has no twin of it", infer=only(SAMPLED, broadcast), broadcasting=True)
 def _gamma_slope(alpha, sample):
-    """Return ∂sample/∂alpha for samples of the gamma distribution. TensorFlow has no gradient for it, either."""
+    """Return ∂sample/∂alpha for samples of the gamma distribution. As in TensorFlow, this has no gradient."""
     alpha, sample_ = jnp.broadcast_arrays(wide(alpha), wide(sample))
     return lax.random_gamma_grad(alpha, sample_).astype(sample.dtype)
 
@@ -99,8 +99,8 @@ def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw gamma distributed numbers with shape `alpha` and rate `beta` (1): `shape` samples for each of the parameters.
 
-    The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at
-    least the smallest normal number, so that its logarithm is finite. float16, float32 or float64.
+    The result's shape is `shape` followed by the broadcast shape of `alpha` and `beta`. Gradients flow to both. Samples are at
+    least the smallest normal number, so that their logarithm is finite. float16, float32 or float64.
 
     >>> tf.random.gamma([4], alpha=[1.0, 2.0]).shape
     TensorShape([4, 2])
@@ -169,12 +169,11 @@ def _floating(parameter):
 
 @sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS), instead=REWARDED)
 def binomials(state, counts, probs, *, shape, dtype):
-    """Draw the number of trials that succeed."""
     return rejection.binomial(state, counts, probs, shape).astype(dtype)
 
 
 def draw_binomial(kernel, state, shape, counts, probs, dtype):
-    """Draw binomial numbers from a state by an op of `binomials`."""
+    """Draw binomial numbers from a state by an op such as `binomials`."""
     probs = tensor(probs, hint=dtypes.float32)
     counts = cast(tensor(counts, hint=probs.dtype), probs.dtype)
     shape = sample_shape(shape, counts, probs)
@@ -183,9 +182,9 @@ def draw_binomial(kernel, state, shape, counts, probs, dtype):
 
 @public
 def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, name=None):
-    """Draw the number of `counts` trials that succeed, each with probability `probs`: the same numbers for the same `seed`.
+    """Draw binomial numbers, the successes in `counts` trials of probability `probs`: the same numbers for the same `seed`.
 
-    `shape` is the whole shape of the result, and ends with what the parameters broadcast to.
+    `shape` is the whole shape of the result, and ends with the broadcast shape of the parameters.
 
     >>> print(tf.random.stateless_binomial([3], seed=[1, 2], counts=10.0, probs=1.0).numpy())
     [10 10 10]
@@ -204,9 +203,9 @@ not_differentiable(_poisson.stateful, binomials.stateful, because=COUNTED, unreg
 def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, name=None):
     """Draw normally distributed numbers between `minvals` and `maxvals`: the same numbers for the same `seed`.
 
-    `shape` is the whole shape of the result, and ends with what the parameters broadcast to. Made from uniform
-    numbers by the inverse of the distribution function, so gradients flow to all parameters. An InvalidArgumentError
-    unless minvals < maxvals and stddevs > 0.
+    `shape` is the whole shape of the result, and ends with the broadcast shape of the parameters. The numbers are uniform ones
+    mapped by the inverse distribution function, so gradients flow to all parameters. InvalidArgumentError unless minvals <
+    maxvals and stddevs > 0.
 
     >>> x = tf.random.stateless_parameterized_truncated_normal([100], [1, 2], means=3.0, minvals=2.5, maxvals=3.5)
     >>> print(x.shape, tf.reduce_all((x >= 2.5) & (x <= 3.5)).numpy())
@@ -219,7 +218,7 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
     shape = sample_shape(shape, means, stddevs, minvals, maxvals)
     u = uniform_numbers(stateless_state(seed), shape=shape, dtype=means.dtype.numpy)
     low, high = (minvals - means) / stddevs, (maxvals - means) / stddevs
-    # The distribution function tells numbers far below 0 apart, but not those far above: there take the mirror image
+    # The distribution function is precise far below 0, but not far above, where the mirror image is used
     above = greater(low, 0)
     low, high = where(above, -high, low), where(above, -low, high)
     below, under = [0.5 * erfc(bound * -math.sqrt(0.5)) for bound in (low, high)]
@@ -247,7 +246,7 @@ def _categorical(state, logits, *, num_samples, dtype):
     has_weight = jnp.isfinite(logits)
     largest = jnp.max(logits, axis=1, keepdims=True, initial=-jnp.inf, where=has_weight)
     cumulative = jnp.cumsum(jnp.where(has_weight, jnp.exp(logits - largest), 0), axis=1)
-    # In float64, so that classes beyond the 10 millionth have a chance
+    # In float64, so that classes after the 10 millionth can be drawn
     u = philox.uniform(state, (logits.shape[0], num_samples), cumulative.dtype)
     find = jax.vmap(lambda sums, target: jnp.searchsorted(sums, target, side="right"))
     return jnp.minimum(find(cumulative, u * cumulative[:, -1:]), logits.shape[1] - 1).astype(dtype)
@@ -269,9 +268,9 @@ def _draw_classes(source, logits, num_samples, dtype):
 
 @public
 def categorical(logits, num_samples, dtype=None, seed=None, name=None) -> Tensor:
-    """Return `num_samples` class numbers for each row of `logits` [batch, classes], log-probabilities up to a constant.
+    """Draw `num_samples` class numbers for each row of `logits` [batch, classes], log-probabilities up to a constant.
 
-    [batch, num_samples], int64 or int32.
+    The result is [batch, num_samples], int64 or int32.
 
     >>> tf.random.categorical([[0.0, -1e9]], num_samples=3).numpy().tolist()
     [[0, 0, 0]]

@@ -1,7 +1,8 @@
-"""Normal and uniform numbers, shuffling. Stateful functions draw anew at each call; a seed determines stateless ones.
+"""Normal and uniform numbers, and shuffling. Stateful functions draw new numbers at each call; a seed determines stateless
+ones.
 
-Both are the same kernels of a state (see `philox`). A stateless seed is scrambled to one, and the stateful functions get theirs
-from the seeds of `seeds`. Reproducible for a seed, on every device; the numbers are TensorFlow's.
+Both use the same kernels of a state (see `philox`). A stateless seed is scrambled to a state; stateful functions get theirs
+from `seeds`. The numbers are TensorFlow's, and for one seed the same on every device.
 """
 
 import enum
@@ -37,7 +38,7 @@ class Sampler(NamedTuple):
     stateful: Any
 
     def __call__(self, source, *inputs, **attributes):
-        """Record the op that fits `source`: a state (a Tensor), or an `Own` seed."""
+        """Record the op for `source`, which is a state (a Tensor) or an `Own` seed."""
         if isinstance(source, Own):
             return self.stateful(source.state(self.stateful, attributes), *inputs, **attributes)
         return self.stateless(source, *inputs, **attributes)
@@ -46,8 +47,8 @@ class Sampler(NamedTuple):
 class Own(NamedTuple):
     """The `seed` argument of a stateful function: an integer, or None.
 
-    Ops of one type and seed go on where the last one stopped, if also `dtype` is the same. `blocks` are those that a call sets
-    aside; None: what TensorFlow sets aside for the numbers of the shape.
+    Ops with the same type, seed and `dtype` continue one stream. `blocks` are reserved by a call; None reserves TensorFlow's
+    number of blocks for the shape.
     """
 
     seed: object
@@ -61,12 +62,12 @@ class Own(NamedTuple):
 
 
 def reserved(shape):
-    """Return the number of blocks that TensorFlow sets aside for the numbers of a shape."""
+    """Return the number of blocks that TensorFlow reserves for the numbers of a shape."""
     return philox.RESERVED * math.prod(shape)
 
 
 def sampler(stateless, stateful, default_name=None, **declared):
-    """Declare the two ops of a kernel whose first input is the state; `default_name` is that of the stateful one."""
+    """Declare the two ops of a kernel whose first input is the state; `default_name` is that of the stateful op."""
 
     def decorate(kernel):
         return Sampler(
@@ -83,7 +84,7 @@ def _state_aval(seed):
 
 @op("StatelessRandomGetKeyCounter", infer=_state_aval)
 def seed_state(seed):
-    """Return the state, int64[3], that a seed of two int32 or int64 stands for."""
+    """Convert a seed of two int32 or int64 to a state, int64[3]."""
     return philox.state_of(seed.astype(jnp.int64))
 
 
@@ -91,9 +92,10 @@ not_differentiable(seed_state, because="a seed is made of integers")
 
 
 class Algorithm(enum.Enum):
-    """The maker of random bits. The default is Philox; Threefry is not implemented, and only fixes the form of a state.
+    """The generator of random bits. The default is Philox. Threefry is not implemented, and only determines the form of a
+    state.
 
-    A state has three words, a counter of two and a key; Threefry's two.
+    A state of Philox has three words, a counter of two and a key; Threefry's has two.
 
     >>> print(tf.random.Algorithm.PHILOX, tf.random.Generator.from_seed(1, tf.random.Algorithm.PHILOX).algorithm)
     Algorithm.PHILOX 1
@@ -105,7 +107,7 @@ class Algorithm(enum.Enum):
 
 
 def algorithm(alg):
-    """Return the argument `alg` (an Algorithm, its name or number, or None) as an Algorithm other than AUTO_SELECT."""
+    """Convert the argument `alg` (an Algorithm, its name or number, or None) to an Algorithm other than AUTO_SELECT."""
     try:
         if alg is None:
             return Algorithm.PHILOX
@@ -129,14 +131,14 @@ def stateless_state(seed, alg=None):
 
 
 def static_shape(shape):
-    """Return the `shape` argument of a random function as a tuple; a tensor's value is taken."""
+    """Convert the `shape` argument of a random function to a tuple; a tensor is evaluated."""
     if isinstance(shape, (int, np.integer)) or getattr(shape, "shape", None) == ():
         raise invalid("shape must be a vector of {int32,int64}, got shape []: give [n] for n numbers, [] for a scalar.")
     return extents(shape)
 
 
 def drawn(allowed):
-    """Return the aval rule of ops that make numbers of `shape` and `dtype`, one of `allowed`."""
+    """Return the aval rule of ops that draw numbers of `shape` and `dtype`, one of `allowed`."""
 
     def infer(*inputs, shape, dtype):
         result = aval(shape, dtype)
@@ -198,7 +200,7 @@ not_differentiable(any_integers, *_integers, because=WHOLE)
 
 
 def affine(numbers, factor, shift):
-    """Return numbers·factor + shift; nothing is recorded for the Python numbers 1 and 0."""
+    """Return numbers·factor + shift. No op is recorded for the Python numbers 1 and 0."""
     if type(factor) not in (int, float) or factor != 1:
         numbers = numbers * factor
     if type(shift) not in (int, float) or shift != 0:
@@ -207,12 +209,12 @@ def affine(numbers, factor, shift):
 
 
 def parameter(value, dtype):
-    """Return a number as it is, anything else as a Tensor of `dtype`, a ValueError for a tensor of another."""
+    """Return a Python number unchanged; convert anything else to a Tensor of `dtype`, a ValueError for a tensor of another."""
     return value if type(value) in (int, float) else tensor(value, dtype)
 
 
 def draw_normal(sampler, source, shape, mean, stddev, dtype):
-    """Draw numbers of one of the normal samplers, from a seed, with this mean and standard deviation."""
+    """Draw numbers with a mean and a standard deviation, from a seed by one of the normal samplers."""
     dtype = dtypes.as_dtype(dtype)
     if dtype.is_integer:
         raise TypeError(f"Cannot convert {mean!r} to EagerTensor of dtype {dtype.name}: normal numbers are floating.")
@@ -221,7 +223,7 @@ def draw_normal(sampler, source, shape, mean, stddev, dtype):
 
 
 def draw_uniform(source, shape, minval, maxval, dtype, accepted):
-    """Draw uniform numbers in [minval, maxval) from a seed, floating or integers."""
+    """Draw uniform numbers in [minval, maxval) from a seed, floating or integer."""
     dtype, shape = dtypes.as_dtype(dtype), static_shape(shape)
     if dtype.name not in accepted:
         names = ", ".join([f"tf.{name}" for name in accepted])
@@ -231,7 +233,7 @@ def draw_uniform(source, shape, minval, maxval, dtype, accepted):
     numbers = uniform_numbers(source, shape=shape, dtype=dtype.numpy)
     minval, maxval = parameter(minval, dtype), parameter(1 if maxval is None else maxval, dtype)
     if type(minval) in (int, float) and type(maxval) in (int, float):
-        minval, maxval = [float(dtype.numpy.type(bound)) for bound in (minval, maxval)]  # to the precision of the numbers
+        minval, maxval = [float(dtype.numpy.type(bound)) for bound in (minval, maxval)]  # rounded to the precision of the numbers
     return affine(numbers, maxval - minval, minval)
 
 
@@ -272,7 +274,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=No
 
 @public
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
-    """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`.
+    """Draw truncated normal numbers: those more than two `stddev` from `mean` are drawn again.
 
     >>> bool(tf.reduce_all(tf.abs(tf.random.truncated_normal([100])) <= 2.0))
     True
@@ -282,7 +284,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
 
 @public
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
-    """Draw numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`.
+    """Draw numbers uniform in [minval, maxval), of a floating or integer dtype. `maxval` is 1 by default; integers need it.
 
     >>> x = tf.random.uniform([100], minval=-1.0, maxval=1.0)
     >>> bool(tf.reduce_all((x >= -1.0) & (x < 1.0)))
@@ -316,7 +318,7 @@ def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.f
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select") -> Tensor:
     """Draw like `uniform`: the same numbers for the same `seed` of two integers.
 
-    Integers (also uint32 and uint64) take all values that there are if `minval` and `maxval` are None.
+    If `minval` and `maxval` are None, integers (also uint32 and uint64) cover all values of the dtype.
 
     >>> a, b = (tf.random.stateless_uniform([3], seed=[1, 2]) for _ in range(2))
     >>> bool(tf.reduce_all(a == b))
@@ -344,7 +346,7 @@ def _shuffled(source, value):
 
 @public
 def shuffle(value, seed=None, name=None) -> Tensor:
-    """Return `value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from.
+    """Return `value` with its rows (along the first axis) in random order. Gradients go back to the original rows.
 
     >>> sorted(tf.random.shuffle([1, 2, 3]).numpy().tolist())
     [1, 2, 3]
@@ -365,13 +367,13 @@ def stateless_shuffle(value, seed, alg="auto_select", name=None):
 
 
 def drawn_seed(kind):
-    """Return a seed for stateless functions, a Tensor, drawn as what `kind` names."""
+    """Draw a seed for stateless functions, a Tensor, from the stream of `kind`."""
     return any_integers(seeds.draw(kind, None, 1), shape=(2,), dtype=np.dtype(np.int64))
 
 
 @public
 def split(seed, num=2, alg="auto_select"):
-    """Return `num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another.
+    """Derive `num` new seeds from one, [num, 2] in its dtype. Their numbers are statistically independent.
 
     >>> tf.random.split([1, 2], num=3).shape
     TensorShape([3, 2])
@@ -382,7 +384,7 @@ def split(seed, num=2, alg="auto_select"):
 
 @public
 def fold_in(seed, data, alg="auto_select"):
-    """Return a new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64).
+    """Derive a new seed from a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64).
 
     >>> print(tf.random.experimental.stateless_fold_in([1, 2], 3).shape)
     (2,)

@@ -39,7 +39,7 @@ WORDS = {Algorithm.PHILOX: 3, Algorithm.THREEFRY: 2}
 
 @public
 def create_rng_state(seed, alg):
-    """Return the state of a generator that begins with `seed` (an integer, or a few): a vector of int64.
+    """Return the initial state of a generator for `seed` (an integer, or a few): a vector of int64.
 
     >>> print(tf.random.create_rng_state(7, "philox").numpy())
     [7 0 0]
@@ -56,11 +56,12 @@ def create_rng_state(seed, alg):
 
 
 class Generator(Tracked):
-    """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
+    """A source of random numbers whose state is a variable: the same state gives the same numbers.
 
-    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of another. A state
-    that is a Variable is shared, any other is copied. A draw advances the state; draws from one state are the same on every
-    device and in every thread. Threads that draw at the same time should each have one of their own: see `split`.
+    It is created by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
+    another. A state that is a Variable is shared, any other is copied. A draw advances the state; draws from one state are the
+    same on every device and in every thread. Threads that draw at the same time should each have their own generator: see
+    `split`.
 
     >>> g = tf.random.Generator.from_seed(1)
     >>> g.normal([2, 3]).shape
@@ -91,27 +92,27 @@ class Generator(Tracked):
         self._in_replicas = hooks.clients.has_strategy()
 
     def _tracked_children(self):
-        """Return the saved part of a checkpoint: the state, under TensorFlow's name."""
+        """Return the part that a checkpoint saves: the state, under TensorFlow's name."""
         return {"_state_var": self._state}
 
-    # -- making
+    # -- creation
 
     @classmethod
     @public
     def from_state(cls, state, alg):
-        """Return a generator that goes on from `state`."""
+        """Create a generator that continues from `state`."""
         return cls(state=state, alg=alg)
 
     @classmethod
     @public
     def from_seed(cls, seed, alg=None):
-        """Return a generator that begins with `seed`, an integer or a few of them."""
+        """Create a generator from `seed`, an integer or a few of them."""
         return cls(state=create_rng_state(seed, algorithm(alg)), alg=alg)
 
     @classmethod
     @public
     def from_non_deterministic_state(cls, alg=None):
-        """Return a generator whose state comes from the operating system: other numbers each time.
+        """Create a generator whose state comes from the operating system, so that the numbers differ each time.
 
         RuntimeError under `enable_op_determinism`.
         """
@@ -123,7 +124,7 @@ class Generator(Tracked):
     @classmethod
     @public
     def from_key_counter(cls, key, counter, alg):
-        """Return a generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
+        """Create a generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
         counter = cast(tensor(counter), dtypes.int64)
         words = WORDS[algorithm(alg)] - 1
         if extents_of(counter) != (words,):
@@ -144,27 +145,27 @@ class Generator(Tracked):
 
     @property
     def key(self):
-        """The key, the last word of the state: what does not change."""
+        """The key, the last word of the state, which never changes."""
         return self._state[-1]
 
     @public
     def reset(self, state):
-        """Go on from `state`."""
+        """Replace the state by `state`."""
         self._state.assign(cast(tensor(state), dtypes.int64))
 
     @public
     def reset_from_seed(self, seed):
-        """Begin again with `seed`."""
+        """Replace the state by the initial one of `seed`."""
         self.reset(create_rng_state(seed, self._alg))
 
     @public
     def reset_from_key_counter(self, key, counter):
-        """Go on from this key and counter."""
+        """Replace the state by this key and counter."""
         self.reset(Generator.from_key_counter(key, counter, self._alg).state)
 
     @public
     def skip(self, delta):
-        """Advance as if `delta` numbers had been drawn. Gives the state before, as a Tensor."""
+        """Advance the state as if `delta` numbers had been drawn. Returns the state before, as a Tensor."""
         if self._alg == Algorithm.THREEFRY.value:
             raise UnimplementedError(None, None, "gradtape has no Threefry, as TensorFlow has none on CPUs: use philox.")
         before = self._state.read_value()
@@ -176,7 +177,7 @@ class Generator(Tracked):
         return self._own(self.skip(math.prod(static_shape(shape))))
 
     def _own(self, state):
-        """Return the state for the replica that draws: its key is drawn from the generator's, as TensorFlow does it."""
+        """Return the state for the replica that draws. As in TensorFlow, its key is drawn from the generator's."""
         number = hooks.clients.replica() if self._in_replicas else None
         if number is None:
             return state
@@ -196,12 +197,12 @@ class Generator(Tracked):
 
     @public
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
-        """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`."""
+        """Draw truncated normal numbers: those more than two `stddev` from `mean` are drawn again."""
         return draw_normal(_truncated_normal, self._draw(shape), shape, mean, stddev, dtype)
 
     @public
     def uniform(self, shape, minval=0, maxval=None, dtype=dtypes.float32, name=None):
-        """Draw numbers uniform in [minval, maxval), where None stands for 1; integers need both, or None for both."""
+        """Draw numbers uniform in [minval, maxval). None means 1; for integers it is invalid, unless both bounds are None."""
         return draw_uniform(self._draw(shape), shape, minval, maxval, dtype, FLOATING + INDEX)
 
     @public
@@ -211,23 +212,23 @@ class Generator(Tracked):
 
     @public
     def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
-        """Draw the number of `counts` trials that succeed, each with probability `probs`. `shape` is the shape of the result."""
+        """Draw binomial numbers, the successes in `counts` trials of probability `probs`. `shape` is that of the result."""
         probs = tensor(probs, hint=dtypes.float32)
         counts = tensor(counts, hint=probs.dtype)
         batch = math.prod(broadcast_shapes(extents_of(counts), extents_of(probs)))
         samples = math.prod(static_shape(shape)) // max(batch, 1)
-        state = self._own(self.skip(batch * 200 * (samples + 3) // 4))  # what TensorFlow sets aside
+        state = self._own(self.skip(batch * 200 * (samples + 3) // 4))  # the number of blocks that TensorFlow reserves
         return draw_binomial(binomials.stateful, state, shape, counts, probs, dtype)
 
     @public
     def make_seeds(self, count=1):
-        """Return `count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
+        """Return `count` seeds for stateless functions, int64 [2, count], one in each column."""
         keys = self._keys(count)
         return stack([keys, zeros_like(keys)])
 
     @public
     def split(self, count=1):
-        """Return a list of `count` generators whose numbers are independent of each other's and of this one's."""
+        """Return a list of `count` generators, statistically independent of each other and of this one."""
         counter = tensor([0, 0], dtypes.int64)
         return [Generator(state=concat([counter, key[None]], 0), alg=self._alg) for key in unstack(self._keys(count))]
 
@@ -240,7 +241,7 @@ _global = None
 
 @public
 def get_global_generator():
-    """Return the generator that code without one of its own shares; made from a non-deterministic state when first asked for.
+    """Return the process's shared generator. It is created from a non-deterministic state at the first call.
 
     >>> print(tf.random.experimental.get_global_generator().normal([2]).shape)
     (2,)

@@ -1,4 +1,4 @@
-"""Initial values, as TensorFlow's root namespace has them: `tf.random_normal_initializer` and others."""
+"""Initializers of TensorFlow's root namespace: `tf.random_normal_initializer` and others."""
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import constant
@@ -9,23 +9,23 @@ from gradtape._src.ops.random.draws import normal, stateless_normal, stateless_u
 
 
 class Initializer:
-    """Called with a shape and a dtype, gives a tensor; `from_config(get_config())` makes the same again."""
+    """A function of a shape and a dtype that returns a tensor; `from_config(get_config())` creates an equal one."""
 
     def __call__(self, shape, dtype=None, **kwargs):
         raise NotImplementedError("An initializer says in __call__(self, shape, dtype=None, **kwargs) what it gives.")
 
     def get_config(self):
-        """Return the arguments that it was made with, a dict."""
+        """Return the arguments of the initializer, a dict."""
         return {}
 
     @classmethod
     def from_config(cls, config):
-        """Return an initializer made with the arguments in `config`."""
+        """Create an initializer from the arguments in `config`."""
         return cls(**{name: value for name, value in config.items() if name != "dtype"})
 
 
 def _extents(shape, kwargs):
-    """Return the shape to make, that of a part where one is asked for."""
+    """Return the shape to create, or that of a partition if one is given."""
     return TensorShape(kwargs.get("partition_shape", shape)).as_list()
 
 
@@ -37,12 +37,12 @@ def _numeric(dtype):
 
 
 def _drawn(stateful, stateless, seed, shape, *range_, dtype):
-    """Draw random numbers; with a seed the same ones in each call."""
+    """Draw random numbers; with a seed they are the same in each call."""
     return stateful(shape, *range_, dtype) if seed is None else stateless(shape, [seed, 0], *range_, dtype)
 
 
 class zeros_initializer(Initializer):
-    """Gives zeros, of any dtype but string.
+    """Returns zeros, of any dtype but string.
 
     >>> tf.zeros_initializer()([2]).numpy()
     array([0., 0.], dtype=float32)
@@ -54,7 +54,7 @@ class zeros_initializer(Initializer):
 
 
 class ones_initializer(Initializer):
-    """Gives ones, of any dtype but string.
+    """Returns ones, of any dtype but string.
 
     >>> tf.ones_initializer()([2]).numpy()
     array([1., 1.], dtype=float32)
@@ -66,7 +66,7 @@ class ones_initializer(Initializer):
 
 
 class constant_initializer(Initializer):
-    """Gives `value`: a number that fills the shape, or values that fit it.
+    """Returns `value`: a number that fills the shape, or as many values as the shape has elements.
 
     >>> tf.constant_initializer(3.0)([2]).numpy()
     array([3., 3.], dtype=float32)
@@ -86,7 +86,7 @@ class constant_initializer(Initializer):
 
 
 class random_normal_initializer(Initializer):
-    """Gives normally distributed numbers: others in each call, or with a `seed` the same ones.
+    """Returns normally distributed numbers: new ones in each call, or with a `seed` the same ones.
 
     >>> tf.random_normal_initializer(seed=1)([2, 3]).shape
     TensorShape([2, 3])
@@ -110,7 +110,7 @@ class random_normal_initializer(Initializer):
 
 
 class random_uniform_initializer(Initializer):
-    """Gives numbers uniform in [minval, maxval), also integers: others in each call, or with a `seed` the same ones.
+    """Returns numbers uniform in [minval, maxval), also integers: new ones in each call, or with a `seed` the same ones.
 
     >>> tf.random_uniform_initializer(seed=1)([2, 3]).shape
     TensorShape([2, 3])

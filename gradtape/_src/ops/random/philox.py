@@ -1,9 +1,9 @@
-"""Random bits, and the uniform and normal numbers made of them: Philox-4x32 with 10 rounds, as TensorFlow draws them.
+"""Random bits, and uniform and normal numbers from them: Philox-4x32 with 10 rounds, with TensorFlow's numbers.
 
-(Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011, section 3.3.) A block of the cipher is four words of
-32 bits. The state is that of `tf.random.Generator`, int64[3]: a counter of two words, lower one first, and the key. Word i
-lies in block i // 4 from where the counter stands. Each number is a function of its index alone, which computes some blocks
-several times; but XLA puts it into the loop that uses the numbers, without a block in memory. On the host each is computed once.
+(Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011, section 3.3.) A block of the cipher is four words of 32
+bits. The state is that of `tf.random.Generator`, int64[3]: a counter of two words, lower one first, and the key. Word i is in
+block i // 4 from the counter on. Each number is a function of its index alone, so some blocks are computed several times. But
+XLA can then fuse it into the loop that reads the numbers, without a block in memory. The host computes each once.
 """
 
 import math
@@ -15,25 +15,25 @@ from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
-SEEDING = 0x3EC8F720, 0x02461E29  # TensorFlow's key for making states of seeds
+SEEDING = 0x3EC8F720, 0x02461E29  # TensorFlow's key for deriving states from seeds
 MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
-RESERVED = 256  # blocks that TensorFlow sets aside for each number
-LEAST = 1e-7  # the least uniform number of which a normal one is made
-EDGE = 2.0  # where a truncated normal number ends
+RESERVED = 256  # blocks that TensorFlow reserves for each number
+LEAST = 1e-7  # lower bound of the uniform numbers from which normal ones are computed
+EDGE = 2.0  # the bound of truncated normal numbers
 
 
 def halves(words):
-    """Return the lower and the upper 32 bits of uint64."""
+    """Split uint64 into the lower and the upper 32 bits."""
     return words.astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
 
 
 def whole(lower, upper):
-    """Return the uint64 of these halves."""
+    """Combine lower and upper halves to uint64."""
     return lower.astype(np.uint64) | (upper.astype(np.uint64) << np.uint64(32))
 
 
 def philox(key, counter):
-    """Return the block cipher: a counter of four arrays of uint32, mixed under a key of two."""
+    """Apply the block cipher to a counter of four arrays of uint32, under a key of two."""
     k0, k1 = key
     c0, c1, c2, c3 = counter
     for _ in range(10):
@@ -44,7 +44,7 @@ def philox(key, counter):
     return c0, c1, c2, c3
 
 
-cipher = traced_once(philox)  # for programs, which may draw many times
+cipher = traced_once(philox)  # programs may use it many times, and trace it once
 
 
 def state_of(seed):
@@ -63,7 +63,7 @@ def advanced(state, count, *, blocks):
 
 
 def blocks(state, index):
-    """Return the four words of the blocks number `index`, uint64."""
+    """Return the four words of the blocks with the numbers `index`, uint64."""
     lower, upper, key = lax.bitcast_convert_type(state, np.uint64)
     at = lower + index
     upper = upper + (at < lower).astype(np.uint64)
@@ -71,7 +71,7 @@ def blocks(state, index):
 
 
 def words(state):
-    """Return the words of a state one after the other, as Python's integers: on the host, for what is shuffled there."""
+    """Yield the words of a state in order, as Python's integers, for shuffling on the host."""
     begin, count = 0, 64
     while True:
         yield from words_on_host(state, begin, count).tolist()
@@ -79,22 +79,20 @@ def words(state):
 
 
 def words_on_host(state, begin, count):
-    """Return `count` words of a state from number `begin` on, a multiple of 4; NumPy's uint32."""
+    """Return `count` words of a state from word `begin`, a multiple of 4, on; NumPy's uint32."""
     lower, upper, key = np.asarray(state).astype(np.uint64)[:, None]
     at = lower + np.arange(begin // 4, (begin + count + 3) // 4, dtype=np.uint64)
     return np.stack(philox(halves(key), (*halves(at), *halves(upper + (at < lower)))), 1).ravel()[:count]
 
 
 def in_loop(state, carry):
-    """Return a state and what a loop carries, for the loop's body: XLA would compute the keys of the rounds before it, a
-    kernel each.
-    """
+    """Keep a state and a loop's carry in the loop's body. XLA would compute the rounds' keys before it, in a kernel each."""
     return lax.optimization_barrier((state, carry))
 
 
 @lowered("random words, of which several numbers have a block in common")
 def _blocks_of(state, index, *, shift):
-    """Return the words of the block of each number; 2^shift numbers have one in common. `index` is what `_indices` gives."""
+    """Return the words of each number's block, shared by 2^shift numbers. `index` is the result of `_indices`."""
     return blocks(state, index >> np.uint64(shift))
 
 
@@ -108,7 +106,7 @@ lowering(_blocks_of, platform=HOST, rule=_repeated_blocks, because="NumPy fuses 
 
 
 def _pairs(state, index, shift):
-    """Return the pair of words of each number; a block has two. 2^shift numbers have a pair in common."""
+    """Return each number's pair of words, of which a block has two. A pair is shared by 2^shift numbers."""
     w0, w1, w2, w3 = _blocks_of(state, index, shift=shift + 1)
     second = _is_odd(index >> np.uint64(shift))
     return jnp.where(second, w2, w0), jnp.where(second, w3, w1)
@@ -135,19 +133,19 @@ def bits64(state, shape):
 
 
 def fraction(bits, dtype):
-    """Return the numbers in [0, 1) whose fractions are the lowest bits of unsigned integers of the size of `dtype`."""
+    """Return the numbers in [0, 1) whose mantissas are the lowest bits of unsigned integers of the size of `dtype`."""
     kept = bits.dtype.type(2 ** MANTISSA[dtype.name] - 1)
     one = np.ones((), dtype).view(bits.dtype)
     return lax.bitcast_convert_type((bits & kept) | one, dtype) - np.ones((), dtype)
 
 
 def double(first, second):
-    """Return float64 in [0, 1) of two words; the upper bits are the first's."""
+    """Convert two words to float64 in [0, 1); the first has the upper bits."""
     return fraction(whole(second, first), np.dtype(np.float64))
 
 
 def single(word):
-    """Return float32 in [0, 1) of a word."""
+    """Convert a word to float32 in [0, 1)."""
     return fraction(word, np.dtype(np.float32))
 
 
@@ -160,7 +158,7 @@ def uniform(state, shape, dtype):
 
 
 def _sine(angle, quarter):
-    """Return sin(angle + quarter·π/2) of float32 in [0, 2π], for a `quarter` of 0 or 1: in float64, by series on [-π/4, π/4]."""
+    """Return sin(angle + quarter·π/2) for float32 in [0, 2π] and `quarter` 0 or 1: in float64, by series on [-π/4, π/4]."""
     angle = angle.astype(jnp.float64)
     turns = jnp.round(angle * (2 / math.pi))
     x = angle - turns * (math.pi / 2)
@@ -178,9 +176,7 @@ def _series(s, first):
 
 
 def _box_muller(u, v, quarter):
-    """Return a standard normal number of two uniform ones (Box and Muller, 1958): the first of two if `quarter` is 0, else the
-    other.
-    """
+    """Return one of the two standard normal numbers of two uniform ones (Box and Muller, 1958): the first if `quarter` is 0."""
     radius = jnp.sqrt(-2 * jnp.log(jnp.maximum(u, u.dtype.type(LEAST))))
     angle = v.astype(jnp.float64) * (2 * math.pi)
     if u.dtype == jnp.float64:
@@ -211,8 +207,8 @@ def normal(state, shape, dtype):
 def truncated_normal(state, shape, dtype):
     """Draw standard normal numbers between -2 and 2.
 
-    A group has as many numbers as a block. They are the first ones of its own stretch of blocks that lie there. While a number
-    is not found yet, 4 and how many of its group have to be found before stand in its place.
+    Numbers are drawn in groups, as many as fit a block. A group takes the first valid numbers of its own range of blocks.
+    Until a number is found, its position holds 4 plus the count of numbers of its group that must be found before it.
     """
     is_double = dtype.itemsize == 8
     group = 2 if is_double else 4
@@ -243,11 +239,10 @@ def integers(state, low, high, shape):
 
 
 def permutation(state, size):
-    """Return the numbers 0 to size − 1 in random order: number i changes places with one of those from i on (Fisher and Yates,
-    1938).
+    """Return the numbers 0 to size − 1 in random order: number i is swapped with one from i on (Fisher and Yates, 1938).
 
-    All exchanges at once: the last exchange that brought something to place p before time i is found by sorting. It brought the
-    value that stood at place t at its own time t, which is found by following such exchanges back.
+    All swaps are computed at once. Sorting finds the last swap that moved a value to position p before time i. This value was
+    at position t at its own time t, which is found by following such swaps back.
     """
     if size < 2:
         return jnp.arange(size, dtype=jnp.int32)
@@ -258,8 +253,8 @@ def permutation(state, size):
     place, when = in_order >> 32, in_order & (2**32 - 1)
     same = place[1:] == place[:-1]
     nothing = jnp.full((1,), -1, jnp.int64)
-    before = jnp.concatenate([nothing, jnp.where(same, when[:-1], -1)])  # the exchange with this place before this one
-    last = jnp.concatenate([jnp.where(same, size, place[:-1]), place[-1:]])  # the place, where it is the last with it
+    before = jnp.concatenate([nothing, jnp.where(same, when[:-1], -1)])  # the previous swap with this position
+    last = jnp.concatenate([jnp.where(same, size, place[:-1]), place[-1:]])  # the position, if this is the last swap with it
     origin = at(time)[last].set(jnp.where(place == when, before, when), mode="drop")
     origin = jnp.where(origin < 0, time, origin)
 

@@ -1,4 +1,4 @@
-"""Ops of random numbers that libraries call by their types."""
+"""Raw ops of random numbers that libraries call by type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtape._src.ops.random.distributions import _gamma_slope
 
 @public
 def RandomGammaGrad(*, alpha, sample, name=None):
-    """Return the derivative of a sample of the gamma distribution to its `alpha`, at the same probability.
+    """Return the derivative of a gamma distributed sample with respect to its `alpha`, at constant quantile.
 
     >>> print(f"{tf.raw_ops.RandomGammaGrad(alpha=2.0, sample=3.0).numpy():.4f}")
     1.3218

@@ -1,7 +1,7 @@
-"""Gamma, Poisson and binomial numbers by rejection: TensorFlow's numbers, each from a stretch of random blocks of its own.
+"""Gamma, Poisson and binomial numbers by rejection: TensorFlow's numbers, each from its own range of random blocks.
 
-All elements go through one loop at once, until the last one has found its number. Of the uniform (or normal) numbers of a
-block the last one is used first.
+All elements go through one loop, until the last one has found its number. The last of a block's uniform (or normal) numbers is
+used first.
 """
 
 import math
@@ -11,8 +11,8 @@ import numpy as np
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.ops.random.philox import RESERVED, blocks, double, in_loop, normals
 
-KNUTH = 10  # the mean from which on transformed rejection is used
-STRETCH = 42  # blocks for a binomial number of a smaller mean
+KNUTH = 10  # the mean from which transformed rejection is used
+STRETCH = 42  # blocks for a binomial number with a smaller mean
 
 
 def _numbers(shape, batch):
@@ -24,15 +24,13 @@ def _numbers(shape, batch):
 
 
 def _uniforms(state, index):
-    """Return the two uniform float64 of the blocks number `index`, in the order in which they are used."""
+    """Return the two uniform float64 of the blocks `index`, in order of use."""
     words = blocks(state, index)
     return double(*words[2:]), double(*words[:2])
 
 
 def _until(has_work, step, state, begin, *carry):
-    """Return the carry after `step(u, v, *carry)` for the uniform numbers of one block after the other, while any element has
-    work.
-    """
+    """Repeat `step(u, v, *carry)` with the uniform numbers of one block after the other, until no element has work."""
 
     def trip(carry):
         here, (number, *rest) = in_loop(state, carry)
@@ -42,7 +40,7 @@ def _until(has_work, step, state, begin, *carry):
 
 
 def _counted(first, second):
-    """Count how many of two conditions hold, float64."""
+    """Return how many of two conditions hold, as float64."""
     return first.astype(jnp.float64) + second.astype(jnp.float64)
 
 
@@ -55,7 +53,7 @@ def gamma(state, alpha, shape):
     c = 1.0 / 3 / jnp.sqrt(d)
 
     def take_uniform(state, at, spare, wanted):
-        """Return a uniform number where it is `wanted`: the one left over, or of a new block; NaN where none is left over."""
+        """Return a uniform number where `wanted`: the spare one, or one of a new block. NaN marks a missing spare number."""
         first, second = _uniforms(state, at)
         is_new = jnp.isnan(spare)
         number, left = jnp.where(is_new, first, spare), jnp.where(is_new, second, jnp.nan)

@@ -1,11 +1,11 @@
-"""Seeds of random ops: the global seed, the op's own, and what was drawn before. They are TensorFlow's.
+"""Seeds of random ops: the global seed, the op's own seed, and the position in the stream. They are TensorFlow's.
 
-The state that an op draws from (see `philox`) is int64[3]: the key is the global seed, the upper word of the counter the op's
-own seed, and the lower one moves on with each draw. It is a leaf of the program, so every step of a training loop is the same
-program. A draw computed again gives the same numbers.
+The state of a draw (see `philox`) is int64[3]. The key is the global seed, the upper word of the counter the op's own seed,
+and the lower word advances with each draw. It is a leaf of the program, so every step of a training loop runs the same
+program. A draw that is computed again gives the same numbers.
 
-The global seed is the process's, as TensorFlow's is; threads that draw at the same time share its count, so their
-numbers depend on their order. For numbers that do not, use a `Generator` or the stateless functions in each thread.
+As in TensorFlow, the global seed belongs to the process. Threads that draw at the same time share its stream, so their numbers
+depend on their order. A `Generator` or the stateless functions in each thread avoid this.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.random import philox
 
-DEFAULT = 87654321  # the global seed of an op that has a seed of its own, where none was set
+DEFAULT = 87654321  # the global seed of an op with its own seed, if none is set
 LARGEST = 2**31 - 1  # seeds are taken modulo this
 STATE = aval((3,), np.dtype(np.int64))
 MIX = 6364136223846793005  # the multiplier of Knuth's MMIX generator
 
 
 def pair(seed, own):
-    """Return the two seeds of an op, of the global one and its own; they may be None, but not both."""
+    """Return the two seeds of an op, from the global one and its own. One of them may be None."""
     found = (DEFAULT if seed is None else _integer(seed) % LARGEST), _integer(own) % LARGEST
     return (0, LARGEST) if found == (0, 0) else found
 
@@ -46,18 +46,18 @@ def _integer(seed):
     try:
         if not isinstance(seed, str):
             return int(seed)
-    except TypeError:  # such as a pair of seeds, which stateless ops take
+    except TypeError:  # not an integer, perhaps a pair of seeds for stateless ops
         pass
     raise TypeError(f"Expected int for argument 'seed' not {seed!r}.")
 
 
 class Stream:
-    """The states that one random op draws from, one after the other: the same ones for the same two seeds (see `pair`).
+    """The sequence of states of one random op, determined by its two seeds (see `pair`).
 
-    Each draw moves on by a number of `blocks`. `set_seed` starts it from its beginning, as it does the ops of functions that
-    were traced before; not if there is no seed, so that its states are random.
+    Each draw advances it by a number of `blocks`. `set_seed` restarts it, also for the ops of functions that were traced
+    before; but a stream without a seed is random.
 
-    An op that is `repeated` in a loop moves on with the trips; its draws are told apart by the upper bits of its own seed.
+    An op that is `repeated` in a loop advances with the trips; their draws differ in the upper bits of the op's own seed.
     """
 
     def __init__(self, seed, own, blocks=0, repeated=False):
@@ -68,19 +68,19 @@ class Stream:
 
     @property
     def stream(self):
-        """The stream that it draws from: itself."""
+        """The stream to draw from: itself."""
         return self
 
     def again(self):
-        """Return the same stream from its beginning; another one if no seed was set."""
+        """Return the same stream from its beginning; a random one if no seed was set."""
         return Stream(self.seed, self.own, self.blocks, self.repeated)
 
     def shared(self, blocks):
-        """Return a source that draws from this stream, another number of `blocks` each time."""
+        """Return a source that shares this stream, and advances it by another number of `blocks`."""
         return self if blocks == self.blocks else Shared(self, blocks)
 
     def draw(self, blocks=None):
-        """Return the next state, from which `blocks` are set aside."""
+        """Return the next state, and reserve `blocks` for it."""
         key, own = self.words
         with _lock:
             if self.begun_under is not _global:
@@ -93,23 +93,22 @@ class Stream:
         return np.array([position, own, key], np.int64)
 
     def skip(self, blocks):
-        """Set aside `blocks` more for the last draw."""
+        """Reserve `blocks` more for the last draw."""
         with _lock:
             self.position += blocks
 
 
 class Shared:
-    """A stream that another trace of a function draws from, too, a number of `blocks` each time."""
+    """A stream that is shared with another trace of a function, with its own number of `blocks` per draw."""
 
     def __init__(self, stream, blocks):
         self.stream, self.blocks = stream, blocks
 
     def again(self):
-        """Draw again, like the stream."""
         return Shared(self.stream.again(), self.blocks)
 
     def shared(self, blocks):
-        """Return a source that draws from the same stream, another number of `blocks` each time."""
+        """Return a source that shares the same stream, and advances it by another number of `blocks`."""
         return self.stream.shared(blocks)
 
     def draw(self, blocks=None):
@@ -118,23 +117,23 @@ class Shared:
 
 
 class Global:
-    """The global seed, and the streams that it has begun.
+    """The global seed, and the streams started with it.
 
-    Ops without a seed of their own get one: the next of a generator of integers; or, where the source is that of a pass over a
-    dataset (`numbered`), the number of earlier draws in the called function.
+    Ops without their own seed get one. It is the next number of an integer generator. In a pass over a dataset (`numbered`) it
+    is the number of earlier draws in the called function.
     """
 
     def __init__(self, seed=None, numbered=False):
         self.seed, self.numbered, self.streams, self._generator = seed, numbered, {}, None
 
     def stream(self, kind, seed):
-        """Return the stream of ops of type `kind` with a `seed` of their own, or with none."""
+        """Return the stream of ops of type `kind` with the op seed `seed` (or None)."""
         with _lock:
             if seed is None and self.seed is not None:
                 if not self.numbered:
                     return Stream(self.seed, self._next())
                 kind, seed = "numbered", next(_local.unseeded)
-            # A device of TensorFlow's has its own.
+            # As in TensorFlow, each device has its own stream.
             key = None if seed is None else (kind, _integer(seed), ambient.local.replica)
             found = self.streams.get(key)
             if found is None:
@@ -150,12 +149,12 @@ class Global:
 class Draws(list):
     """The draws in a function or graph, as `(leaf, stream)`.
 
-    The leaf is int64[3] without a value, to be made a parameter; each call of the function gives it `stream.draw()`. `kept` are
-    the streams of other traces of the function, if they go on in this one.
+    The leaf is int64[3] without a value, and becomes a parameter; each call of the function passes `stream.draw()` for it.
+    `kept` are the streams of other traces of the function, if this trace continues them.
     """
 
     kept: list[Stream] | None = None
-    begun = 0  # how many of the draws began a stream: others go on with that of a function that is called
+    begun = 0  # the number of draws that started a stream; others continue that of a called function
 
     def stream(self, *of):
         """Return the stream for the next draw: a new one, or that of the same op in other traces."""
@@ -171,12 +170,12 @@ class Draws(list):
 
 
 class _Fields:
-    """The sources of a thread's seeds: Globals, and what gives states in their place.
+    """The sources of a thread's seeds: Globals, and their substitutes.
 
-    `seeds_of_graph`: of the graph that is being built. `seeds_of_pass`: of the pass over a dataset whose function runs, and
-    `unseeded`, the numbers of ops without a seed in this call of the function. `asked`: what gives states for a call that a graph
-    keeps. `drawn_at_once`: the states that were drawn where a graph runs op by op, with their streams. `stands_for`: the
-    parameters of branches and loop bodies that are recorded again, with the nodes of the caller.
+    `seeds_of_graph` is the source of the graph under construction. `seeds_of_pass` is that of a running pass over a dataset,
+    and `unseeded` numbers the ops without a seed in this call of the function. `asked` supplies states for a deferred call in
+    a graph. `drawn_at_once` maps seed states drawn so far in an op-by-op run to their streams. `stands_for` maps parameters of
+    bodies being re-recorded to nodes of the caller.
     """
 
     seeds_of_graph: Any = field(None, per_replica=True)
@@ -193,17 +192,17 @@ _local = declare(_Fields)
 
 
 def plain(seed):
-    """Return a seed of Python's own types."""
+    """Convert a seed to one of Python's own types."""
     return seed if seed is None or isinstance(seed, (int, float, str, bytes)) else int(seed)
 
 
 @public
 def set_seed(seed):
-    """Set the global seed, on which depends what random ops give from here on: TensorFlow's numbers.
+    """Set the global seed of random ops. The numbers are TensorFlow's.
 
-    Ops with a seed of their own go on where those of the same type, seed and dtype stopped; this starts them all again. None:
-    ops without a seed of their own give other numbers each time the program runs. A function that was traced before keeps the
-    seeds that its ops had then, and starts them again, too.
+    It restarts the streams of all ops. Without it, ops of the same type, seed and dtype continue one stream. With None, ops
+    without their own seed give different numbers in each run of the program. A function that was traced before keeps the seeds
+    of its ops, and restarts their streams, too.
 
     >>> tf.random.set_seed(3)
     >>> a = tf.random.normal([])
@@ -224,13 +223,13 @@ def global_seed():
 
 
 def share(seed):
-    """Set the global seed if none is set: that of a group of processes, which draw the same numbers."""
+    """Set the global seed if none is set, so that a group of processes draws the same numbers."""
     if _global.seed is None:
         set_seed(seed)
 
 
 def required(seed):
-    """Raise RuntimeError for an op without a seed, its own or a global one, where results are to be deterministic."""
+    """Raise RuntimeError for an op without any seed if op determinism is enabled."""
     if seed is not None or not tiers.deterministic:
         return
     source = (_local.seeds_of_pass if _around()[0] is None else _local.seeds_of_graph) or _global
@@ -242,9 +241,7 @@ def required(seed):
 
 
 def draw(kind, seed, blocks):
-    """Return the state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A
-    Tensor.
-    """
+    """Return the state, a Tensor, for one run of an op of type `kind` that uses up to `blocks`, with the op seed `seed`."""
     required(seed)
     draws, trips = _around()
     if _local.asked is not None and not trips:
@@ -256,9 +253,9 @@ def draw(kind, seed, blocks):
 
 
 def draw_later(kind, seed, blocks):
-    """Return what `given` takes for one draw of a call that is made later: the state and, in a loop, the number of the trip.
+    """Return the arguments of `given` for one draw of a deferred call: the state and, in a loop, the trip number, as Tensors.
 
-    Tensors. The number of blocks that the call uses is known when it is made.
+    The number of blocks is not known until the call is made.
     """
     required(seed)
     draws, trips = _around()
@@ -268,7 +265,7 @@ def draw_later(kind, seed, blocks):
 
 
 def _begun(draws, trips, seed, blocks):
-    """Return the state of a new draw in a function or graph, for the innermost loop's first trip."""
+    """Return the state of a new draw in a function or graph, for the first trip of the innermost loop."""
     source = _local.seeds_of_graph or _global
     if seed is None and source.seed is not None:
         scope: Any = engine.local.trace.scope
@@ -278,9 +275,9 @@ def _begun(draws, trips, seed, blocks):
 
 
 def _around():
-    """Return the Draws of the function or graph under trace, and the numbers of the trips in it, outermost first.
+    """Return the Draws of the function or graph under trace, and the trip numbers of the loops around, outermost first.
 
-    The Draws are None in eager code. Each branch and loop body has a scope of its own, inside of the function's.
+    The Draws are None in eager code. Each branch and loop body has its own scope, inside of the function's.
     """
     scope: Any = None
     trace: Any = engine.local.trace
@@ -299,7 +296,7 @@ def _around():
 
 @contextlib.contextmanager
 def noted():
-    """Open a context for an example of a call: yields a list of its draws, the arguments of `draw`. Nothing is drawn."""
+    """Open a context for a trial call. It yields a list of the call's draws, as arguments of `draw`, and draws nothing."""
     wishes = []
 
     def note(kind, seed, blocks):
@@ -311,7 +308,7 @@ def noted():
 
 
 def given(states):
-    """Open a context for a call whose draws were begun before by `draw_later`: it takes one after the other."""
+    """Open a context for a deferred call, which takes the states from `draw_later` one after the other."""
     remaining = iter(states)
 
     def take(kind, seed, blocks):
@@ -319,7 +316,7 @@ def given(states):
         outermost = _outermost(state.node)
         draws = drawn()
         for place, (node, stream) in enumerate(draws):
-            if node is outermost:  # how much it draws is known now
+            if node is outermost:  # the number of its blocks is known now
                 draws[place] = node, stream.shared(blocks)
         stream = None if _local.drawn_at_once is None else _local.drawn_at_once.pop(outermost, None)
         if stream is not None:
@@ -330,12 +327,12 @@ def given(states):
 
 
 def at_once():
-    """Open a context for a graph that runs op by op: a call that it keeps is made when its state was drawn already."""
+    """Open a context for a graph that runs op by op: states for a deferred call were drawn before."""
     return setting(drawn_at_once={})
 
 
 def standing_for(outer):
-    """Open a context in which a Program is recorded again: `outer` has for each of its parameters the node of the caller."""
+    """Open a context in which a Program is recorded again; `outer` maps its parameters to nodes of the caller."""
     return setting(stands_for={**_local.stands_for, **outer})
 
 
@@ -346,7 +343,7 @@ def _outermost(node):
 
 
 def pair_of(seed):
-    """Return the two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
+    """Return the two seeds for draws on the host, as in a dataset; the op seed is `seed` (or None)."""
     source = _local.seeds_of_graph or _local.seeds_of_pass or _global
     required(seed)
     if seed is None and source.seed is None:
@@ -355,27 +352,25 @@ def pair_of(seed):
 
 
 def begun():
-    """Return the source of a pass over a dataset: it gives the same numbers each time to ops that have a seed, or all if one
-    is set.
-    """
+    """Return the source of a pass over a dataset, which repeats the numbers of seeded ops, or of all under a global seed."""
     return Global(_global.seed, numbered=True)
 
 
 def drawn_from(source):
-    """Open a context for a function call in eager code: the seeds come from the Global `source`."""
+    """Open a context for a function call in eager code, with seeds from the Global `source`."""
     return setting(seeds_of_pass=source, unseeded=itertools.count())
 
 
 def asking(ask):
-    """Open a context in which `ask(kind, seed, blocks)` gives the state of a draw, but for those in loops under trace."""
+    """Open a context in which `ask(kind, seed, blocks)` supplies the state of a draw, except for draws in loops under trace."""
     return setting(asked=ask)
 
 
 @contextlib.contextmanager
 def drawn_ahead(source, wishes, count):
-    """Open a context for `count` calls at once: yields what each draws from the Global `source`, an int64 array for each wish.
+    """Open a context for `count` calls at once. It yields their draws from the Global `source`, an int64 array per wish.
 
-    `wishes` are the arguments of `draw` in one call. If the context ends in an error, nothing was drawn.
+    `wishes` are the arguments of `draw` in one call. If the context ends in an error, the draws are undone.
     """
     with _lock:
         before = {key: stream.position for key, stream in source.streams.items()}
@@ -392,7 +387,7 @@ def drawn_ahead(source, wishes, count):
 
 
 def drawn_by_function(source):
-    """Open a context for a function as eager code: its ops draw from `source`; in a pass over a dataset, from the pass's."""
+    """Open a context for a function in eager code: its ops draw from `source`, or from the source of a pass over a dataset."""
     return drawn_from(_local.seeds_of_pass or source)
 
 
@@ -409,9 +404,7 @@ def go_on(streams):
 
 
 def again(stream):
-    """Return the next state of a stream that a traced function draws from, a Tensor; in another function that one's caller
-    draws.
-    """
+    """Return the next state, a Tensor, of a traced function's stream. In another function its caller draws."""
     return _of_trips(_taken(stream), _around()[1])
 
 
@@ -444,7 +437,7 @@ _ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blo
 
 
 def of_trip(state, number):
-    """Return the state for trip `number` (int64) of a loop, a Tensor: another stream for each."""
+    """Return the state, a Tensor, for trip `number` (int64) of a loop: each trip has its own stream."""
     return emit(_OF_TRIP, (state.node, number.node))
 
 
@@ -454,5 +447,5 @@ def advanced(state, count, blocks):
 
 
 def seeded_by(source):
-    """Open a context for a graph: the seeds of its random ops come from `source`, a Global."""
+    """Open a context for a graph whose random ops get their seeds from `source`, a Global."""
     return setting(seeds_of_graph=source)

@@ -1,4 +1,4 @@
-"""Points of the Sobol sequence: numbers in (0, 1) that fill a cube more evenly than random ones."""
+"""Points of the Sobol sequence, which fill a cube more evenly than random ones."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
@@ -6,7 +6,7 @@ from gradtape._src.core.tensors.convert import static
 from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.shape import host_constant
 
-MOST = 40  # axes, as in TensorFlow
+MOST = 40  # TensorFlow's limit on the number of axes
 
 
 @public
@@ -29,7 +29,7 @@ def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
         raise invalid(f"{what} must be at least {'zero' if what == 'skip' else 'one'}, received {dim=}, {count=}, {skip=}.")
     if dim > MOST:
         raise invalid(f"dim must be at most {MOST}, received {dim}, as in TensorFlow.")
-    from scipy.stats import qmc  # which takes a second to import
+    from scipy.stats import qmc  # imported here, as it takes a second
 
-    points = qmc.Sobol(dim, scramble=False, bits=32).fast_forward(skip + 1).random(count)  # the first point is 0
+    points = qmc.Sobol(dim, scramble=False, bits=32).fast_forward(skip + 1).random(count)  # skips the first point, 0
     return host_constant(points.astype(dtype.numpy))

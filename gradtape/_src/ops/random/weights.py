@@ -1,7 +1,7 @@
-"""Initial values of weights, by the rules of Glorot, He, LeCun and others: what TensorFlow 1's initializers are made of.
+"""Initializers of weights by the rules of Glorot, He, LeCun and others, for TensorFlow 1's initializers.
 
-Those of Glorot, He and LeCun keep the variance of what flows through a layer the same from layer to layer. An initializer
-gives the same numbers each time it is called; one without a seed takes the next of the global seed when it is made.
+The rules of Glorot, He and LeCun keep the variance of activations constant from layer to layer. An initializer returns the
+same numbers at each call. Without a seed it takes the next seed of the global one at its creation.
 """
 
 import math
@@ -38,7 +38,7 @@ def _floating(dtype):
 
 
 class Zeros(Initializer):
-    """Gives zeros."""
+    """Returns zeros."""
 
     @public
     def __call__(self, shape, dtype=None, **kwargs):
@@ -46,7 +46,7 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
-    """Gives ones."""
+    """Returns ones."""
 
     @public
     def __call__(self, shape, dtype=None, **kwargs):
@@ -54,7 +54,7 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """Gives `value`: a number that fills the shape, or values that fit it."""
+    """Returns `value`: a number that fills the shape, or as many values as the shape has elements."""
 
     @public
     def __init__(self, value=0.0):
@@ -72,7 +72,7 @@ class Constant(Initializer):
 
 
 class Identity(Initializer):
-    """Gives `gain` times the identity matrix; ValueError for a shape that is none of a matrix."""
+    """Returns `gain` times the identity matrix; ValueError for shapes with other than two axes."""
 
     @public
     def __init__(self, gain=1.0):
@@ -94,7 +94,7 @@ class Identity(Initializer):
 
 
 class Seeded(Initializer):
-    """An initializer that draws. Its numbers depend on `seed`, an integer or None, and the arguments of the call only."""
+    """An initializer that draws random numbers, determined by `seed`, an integer or None, and the arguments of the call."""
 
     @public
     def __init__(self, seed=None):
@@ -103,7 +103,7 @@ class Seeded(Initializer):
 
 
 class RandomNormal(Seeded):
-    """Gives normally distributed numbers."""
+    """Returns normally distributed numbers."""
 
     @public
     def __init__(self, mean=0.0, stddev=0.05, seed=None):
@@ -120,7 +120,7 @@ class RandomNormal(Seeded):
 
 
 class TruncatedNormal(RandomNormal):
-    """Gives normally distributed numbers, none further from the mean than two standard deviations."""
+    """Returns truncated normal numbers, at most two standard deviations from the mean."""
 
     @public
     def __call__(self, shape, dtype=None, **kwargs):
@@ -128,7 +128,7 @@ class TruncatedNormal(RandomNormal):
 
 
 class RandomUniform(Seeded):
-    """Gives numbers uniform in [minval, maxval)."""
+    """Returns numbers uniform in [minval, maxval)."""
 
     @public
     def __init__(self, minval=-0.05, maxval=0.05, seed=None):
@@ -145,11 +145,11 @@ class RandomUniform(Seeded):
 
 
 class VarianceScaling(Seeded):
-    """Gives numbers of mean 0 and variance `scale` / n.
+    """Returns numbers of mean 0 and variance `scale` / n.
 
-    n is how many inputs ("fan_in") or outputs ("fan_out") a unit has, or the mean of both ("fan_avg"): of a shape
-    [..., inputs, outputs] the last two extents, times the product of those before them; where `input_axes` and
-    `output_axes` are given, the products of these. `distribution` is "truncated_normal", "untruncated_normal" or "uniform".
+    n is the number of inputs ("fan_in") or outputs ("fan_out") of a unit, or the mean of both ("fan_avg"). For a shape [...,
+    inputs, outputs] these are the last two extents, times the product of those before. `input_axes` and `output_axes` select
+    other axes, whose extents are multiplied. `distribution` is "truncated_normal", "untruncated_normal" or "uniform".
     """
 
     @public
@@ -178,7 +178,7 @@ class VarianceScaling(Seeded):
         return stateless_normal(shape, self._words, 0.0, math.sqrt(variance), dtype)
 
     def get_config(self):
-        """Return the arguments that it was made with."""
+        """Return the arguments of the initializer."""
         return {
             "seed": self.seed,
             "scale": self.scale,
@@ -200,7 +200,7 @@ def fans(shape, input_axes=None, output_axes=None):
 
 
 class _Fixed(VarianceScaling):
-    """A `VarianceScaling` of which scale, mode and distribution are given."""
+    """A `VarianceScaling` with given scale, mode and distribution."""
 
     settings: tuple[float, str, str]
 
@@ -214,43 +214,43 @@ class _Fixed(VarianceScaling):
 
 
 class GlorotUniform(_Fixed):
-    """Gives numbers uniform between ±√(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
+    """Returns numbers uniform between ±√(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
 
     settings = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(_Fixed):
-    """Gives truncated normal numbers of variance 2 / (inputs + outputs) (Glorot and Bengio, 2010)."""
+    """Returns truncated normal numbers of variance 2 / (inputs + outputs) (Glorot and Bengio, 2010)."""
 
     settings = (1.0, "fan_avg", "truncated_normal")
 
 
 class HeUniform(_Fixed):
-    """Gives numbers uniform between ±√(6 / inputs) (He et al., 2015)."""
+    """Returns numbers uniform between ±√(6 / inputs) (He et al., 2015)."""
 
     settings = (2.0, "fan_in", "uniform")
 
 
 class HeNormal(_Fixed):
-    """Gives truncated normal numbers of variance 2 / inputs (He et al., 2015)."""
+    """Returns truncated normal numbers of variance 2 / inputs (He et al., 2015)."""
 
     settings = (2.0, "fan_in", "truncated_normal")
 
 
 class LecunUniform(_Fixed):
-    """Gives numbers uniform between ±√(3 / inputs) (LeCun et al., 1998)."""
+    """Returns numbers uniform between ±√(3 / inputs) (LeCun et al., 1998)."""
 
     settings = (1.0, "fan_in", "uniform")
 
 
 class LecunNormal(_Fixed):
-    """Gives truncated normal numbers of variance 1 / inputs (LeCun et al., 1998)."""
+    """Returns truncated normal numbers of variance 1 / inputs (LeCun et al., 1998)."""
 
     settings = (1.0, "fan_in", "truncated_normal")
 
 
 class Orthogonal(Seeded):
-    """Gives `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal (Saxe et al., 2013).
+    """Returns `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal (Saxe et al., 2013).
 
     All but the last axis of a larger shape count as rows. ValueError for fewer than two axes.
     """
@@ -269,7 +269,7 @@ class Orthogonal(Seeded):
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]
         q, r = qr(stateless_normal((max(rows, columns), min(rows, columns)), self._words, dtype=_floating(dtype)))
-        q = q * sign(diag_part(r))  # uniformly distributed among all such matrices
+        q = q * sign(diag_part(r))  # makes the matrix uniformly distributed
         return reshape(q if rows >= columns else transpose(q), shape) * self.gain
 
     def get_config(self):

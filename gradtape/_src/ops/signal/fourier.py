@@ -1,8 +1,8 @@
 """Fourier transforms over the last axes: complex (`fft`), of real signals (`rfft`), their inverses, and shifts of spectra.
 
-The spectrum of a real signal is symmetric. So `rfft` keeps the first `n // 2 + 1` bins of its last axis, and `irfft` takes them
-for the whole. Both are linear over the real numbers; the gradient of each is its transpose, and the gradient of that is the
-transform again.
+The spectrum of a real signal is symmetric. So `rfft` returns the first `n // 2 + 1` bins of the last axis, and `irfft` reads
+only these. Both are linear over the real numbers. The gradient of each is its transpose, whose gradient is the transform
+itself.
 """
 
 import math
@@ -31,7 +31,7 @@ def _last(rank):
 
 
 def _fitted(x, extents):
-    """Return `x` cut off, or filled up with zeros, behind, to `extents` along its last axes."""
+    """Crop or zero-pad `x` at the end to `extents` along its last axes."""
     for axis, extent in zip(_last(len(extents)), extents, strict=True):
         axis += x.ndim
         if x.shape[axis] > extent:
@@ -70,7 +70,6 @@ _BACKWARD = {rank: _complex_transform("IFFT", jnp.fft.ifftn, rank) for rank in S
 
 
 def _size(x, rank):
-    """Return the number of elements that one transform takes."""
     return math.prod(x.node.aval.shape[-rank:])
 
 
@@ -91,7 +90,7 @@ def _spectrum(value):
 def fft(input, name=None) -> Tensor:
     """Return the discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
 
-    complex64 or complex128, else InvalidArgumentError; what is no tensor becomes complex64.
+    Shape and dtype are kept. complex64 or complex128, else InvalidArgumentError; values that are no tensors become complex64.
 
     >>> tf.signal.fft([1.0, 0.0, 0.0, 0.0]).numpy()
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
@@ -157,7 +156,7 @@ def ifft3d(input, name=None):
 
 
 def _bins(fft_length):
-    """Return the extents of the spectrum of a real signal of extents `fft_length`."""
+    """Return the extents of the spectrum of a real signal of shape `fft_length`."""
     return (*fft_length[:-1], fft_length[-1] // 2 + 1)
 
 
@@ -177,7 +176,7 @@ def _real_to_complex(signal, fft_length):
 
 
 def _complex_to_real(spectrum, fft_length):
-    """Transform axis by axis, so that all devices drop the parts that a real signal's spectrum cannot have."""
+    """Transform axis by axis, so that all devices ignore the parts that a real signal's spectrum cannot have."""
     spectrum = _fitted(spectrum, _bins(fft_length))
     if not spectrum.size:
         return jnp.zeros((*spectrum.shape[:-1], fft_length[-1]), spectrum.real.dtype)
@@ -201,9 +200,7 @@ _REAL_BACKWARD = {rank: _real_transform("IRFFT", _complex_to_real, _signal_aval,
 
 
 def _twice_inside(spectrum, factor, fft_length):
-    """Return `spectrum` times `factor`, but for the bins of the last axis that stand for themselves only: the first, and of an
-    even length the last.
-    """
+    """Multiply by `factor` the bins of the last axis with a mirror image: all but the first, and the last of an even length."""
     bins = jnp.arange(spectrum.shape[-1], dtype=jnp.int32)
     alone = (bins == 0) | (2 * bins == fft_length[-1])
     return jnp.where(alone, spectrum, spectrum * factor)
@@ -243,7 +240,7 @@ def _real_gradients(forward, backward):
         return _irfft_gradient(dy, shape=input.node.aval.shape, fft_length=fft_length)
 
 
-for rank in (1, 2):  # TensorFlow has no gradient of RFFT3D and IRFFT3D: LookupError
+for rank in (1, 2):  # As in TensorFlow, RFFT3D and IRFFT3D have no gradient: LookupError
     _real_gradients(_REAL_FORWARD[rank], _REAL_BACKWARD[rank])
 
 
@@ -270,7 +267,7 @@ def require_rank(x, rank):
 
 
 def _lengths(fft_length, rank, inferred, type, of_nothing=False):
-    """Return `fft_length` as a tuple of `rank` extents, `inferred` where it is None; a 0 is an error but `of_nothing`."""
+    """Convert `fft_length` to a tuple of `rank` extents, `inferred` by default. A 0 is an error unless `of_nothing`."""
     lengths = inferred if fft_length is None else static_list(fft_length, "fft_length")
     if len(lengths) != rank or (fft_length is not None and isinstance(fft_length, int)):
         raise invalid_for(type, f"fft_length must have shape [{rank}], received {fft_length}: give a list of {rank}.")
@@ -283,12 +280,12 @@ def _lengths(fft_length, rank, inferred, type, of_nothing=False):
 
 
 def _extents_of_signal(spectrum):
-    """Return the extents of the signal, of even length along the last axis, that has a spectrum of extents `spectrum`."""
+    """Return the extents of the signal, of even length along the last axis, that has a spectrum of shape `spectrum`."""
     return (*spectrum[:-1], max(0, 2 * (spectrum[-1] - 1)))
 
 
 def _of_nothing(x, rank, extents, dtype):
-    """Return the transform of no elements to no elements, of these extents; it leads back to `x`."""
+    """Return the transform of an empty tensor, of these extents, as a view of `x` for gradients."""
     return cast(reshape(x, (*x.node.aval.shape[:-rank], *extents)), dtype)
 
 
@@ -312,10 +309,11 @@ def _real_backward(input_tensor, fft_length, rank):
 
 @public
 def rfft(input_tensor, fft_length=None, name=None) -> Tensor:
-    """Return the first `n // 2 + 1` bins of the Fourier transform of real signals along the last axis; the others mirror them.
+    """Return the first `n // 2 + 1` bins of the Fourier transform of real signals along the last axis; the others are mirror
+    images.
 
-    `fft_length` is a list of one length n, to which the signals are cut off or filled up with zeros; their own by
-    default. float32 gives complex64, float64 complex128; ValueError for other tensors.
+    `fft_length` is a list of one length n, to which the signals are cropped or zero-padded; the default is their own. float32
+    gives complex64, float64 complex128; ValueError for other tensors.
 
     >>> tf.signal.rfft([1.0, 1.0, 1.0, 1.0]).numpy()
     array([4.+0.j, 0.+0.j, 0.+0.j], dtype=complex64)
@@ -325,9 +323,9 @@ def rfft(input_tensor, fft_length=None, name=None) -> Tensor:
 
 @public
 def irfft(input_tensor, fft_length=None, name=None) -> Tensor:
-    """Return the real signals along the last axis whose `rfft` is given. The inverse of `rfft`, if `fft_length` is the same.
+    """Return the real signals of given spectra along the last axis: the inverse of `rfft` with the same `fft_length`.
 
-    `fft_length`, a list of one length, is `2 · (bins - 1)` by default; bins beyond `fft_length // 2 + 1` are left out,
+    `fft_length`, a list of one length, is `2 · (bins - 1)` by default; further bins than `fft_length // 2 + 1` are ignored,
     missing ones are 0. complex64 gives float32, complex128 float64; ValueError for other tensors.
 
     >>> tf.signal.irfft(tf.signal.rfft([1.0, 2.0])).numpy()
@@ -359,8 +357,7 @@ def irfft2d(input_tensor, fft_length=None, name=None):
 
 @public
 def rfft3d(input_tensor, fft_length=None, name=None):
-    """Transform like `rfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of
-    three.
+    """Transform like `rfft`, over the last three axes; as in TensorFlow, without a gradient. `fft_length` is a list of three.
 
     >>> print(tf.signal.rfft3d(tf.ones([2, 2, 4])).shape)
     (2, 2, 3)
@@ -370,8 +367,7 @@ def rfft3d(input_tensor, fft_length=None, name=None):
 
 @public
 def irfft3d(input_tensor, fft_length=None, name=None):
-    """Transform like `irfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of
-    three.
+    """Transform like `irfft`, over the last three axes; as in TensorFlow, without a gradient. `fft_length` is a list of three.
 
     >>> x = tf.signal.irfft3d(tf.signal.rfft3d(tf.ones([2, 2, 4])))
     >>> print(x.shape, np.allclose(x, 1))
@@ -381,7 +377,7 @@ def irfft3d(input_tensor, fft_length=None, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Transforms over any axes. TensorFlow has no gradients for them: LookupError.
+# Transforms over any axes. As in TensorFlow, they have no gradients: LookupError.
 
 
 def _along(input, axes, extents, dtype=None):
@@ -428,7 +424,7 @@ def _axis_by_axis(kernel, x, lengths, axes):
 
 
 def _over_axes(function, x, fft_length, axes, norm, inverse, infer=lambda extents: extents):
-    """Emit a transform over `axes` (all by default) of lengths `fft_length`, scaled as NumPy's `norm` says."""
+    """Record a transform over `axes` (all by default) of lengths `fft_length`, scaled according to NumPy's `norm`."""
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f"norm must be None, 'backward', 'ortho' or 'forward', received {norm!r}.")
     type, shape = function.op.type, x.node.aval.shape
@@ -449,8 +445,8 @@ def _over_axes(function, x, fft_length, axes, norm, inverse, infer=lambda extent
 def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
     """Return the discrete Fourier transform over `axes` (all by default), as `numpy.fft.fftn`.
 
-    `fft_length` has a length for each axis, to which it is cut off or filled up with zeros. `norm` is None or "backward",
-    "ortho", "forward". complex64 or complex128. There is no gradient, as TensorFlow has none.
+    `fft_length` has a length for each axis, to which it is cropped or zero-padded. `norm` is None or "backward", "ortho",
+    "forward". complex64 or complex128. As in TensorFlow, there is no gradient.
 
     >>> x = tf.ones([2, 2, 2], tf.complex64)
     >>> print(tf.abs(tf.signal.fftnd(x)).numpy()[0, 0, 0], tf.abs(tf.signal.fftnd(x, axes=[1, 2])).numpy()[:, 0, 0])
@@ -523,7 +519,7 @@ def fftshift(x, axes=None, name=None):
 
 @public
 def ifftshift(x, axes=None, name=None):
-    """Return the inverse of `fftshift`: the middle comes to the front. For odd extents they differ by one place.
+    """Return the inverse of `fftshift`, which moves the middle to the front. For odd extents the two differ by one position.
 
     >>> tf.signal.ifftshift([-2.0, -1.0, 0.0, 1.0]).numpy()
     array([ 0.,  1., -2., -1.], dtype=float32)

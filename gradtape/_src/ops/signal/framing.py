@@ -1,4 +1,4 @@
-"""Frames of signals: cut out of a signal at equal distances, and added up again where they overlap."""
+"""Frames of signals: cutting a signal into frames, and adding overlapping frames."""
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
@@ -15,14 +15,14 @@ from gradtape._src.ops.signal.fourier import require_rank
 
 
 def scalar(value, what):
-    """Return the Python value of a size that is a scalar integer; ValueError for a list or vector, TypeError for no integer."""
+    """Convert a scalar integer to an int; ValueError for a list or vector, TypeError for other types."""
     if isinstance(value, (list, tuple)) or (hasattr(value, "shape") and extents_of(value) != ()):
         raise ValueError(f"Shape {extents_of(value)} must have rank 0: {what} is a single integer.")
     return settled(value, what)
 
 
 def step_of(frame_step):
-    """Return the Python value of the argument `frame_step`; ValueError if it is no integer, InvalidArgumentError below 1."""
+    """Convert the argument `frame_step` to an int; ValueError if it is no integer, InvalidArgumentError below 1."""
     if isinstance(frame_step, float) or (isinstance(frame_step, (Tensor, Stored)) and not frame_step.dtype.is_integer):
         raise ValueError(f"frame_step must be an integer. Got {tensor(frame_step).dtype}. Use tf.cast, or int().")
     step = scalar(frame_step, "frame_step")
@@ -32,7 +32,6 @@ def step_of(frame_step):
 
 
 def _count(samples, frame_length, frame_step):
-    """Return the number of frames in so many samples."""
     return max(0, 1 + (samples - frame_length) // frame_step)
 
 
@@ -43,7 +42,7 @@ def _framed(signal, frames, frame_length, frame_step):
 
 @op("Frame", infer=_framed, flops=0, traits="own")
 def _frame(signal, *, frames, frame_length, frame_step):
-    """Return the first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
+    """Cut the last axis into its first `frames` frames (None: all): [..., samples] to [..., frames, frame_length]."""
     frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
     first = jnp.arange(frames, dtype=jnp.int32)[:, None] * frame_step
     within = jnp.arange(frame_length, dtype=jnp.int32)
@@ -61,10 +60,10 @@ def _added(frames, samples, frame_step):
 
 @op("OverlapAndAdd", infer=_added, traits="own")
 def _overlap_and_add(frames, *, samples, frame_step):
-    """Add frames [..., frames, frame_length] up, one `frame_step` behind the other, into [..., samples].
+    """Add frames [..., frames, frame_length], each `frame_step` behind the one before, to [..., samples].
 
-    Row r of block column c belongs to block r + c. Rows one block longer than the blocks there are shear the columns: read
-    in the rhythm of the blocks, each column has moved by its number, and the columns can be summed.
+    Row r of block column c belongs to block r + c. Columns are padded to `blocks + 1` rows. Read with the period `blocks`,
+    column c is then shifted by c, and the columns can be summed.
     """
     *outer, count, length = frames.shape
     columns = -(-length // frame_step)
@@ -80,7 +79,7 @@ def _overlap_and_add(frames, *, samples, frame_step):
 @gradient(_overlap_and_add)
 def _(dy, frames, *, frame_step):
     count, length = frames.node.aval.shape[-2:]
-    reach = (count - 1) * frame_step + length  # samples behind it, and frames that end behind the samples, take no part
+    reach = (count - 1) * frame_step + length  # samples behind the last frame, and frames behind the last sample, are ignored
     missing = reach - extents_of(dy)[-1]
     if missing > 0:
         dy = pad(dy, [(0, 0)] * (dy.ndim - 1) + [(0, missing)])
@@ -89,10 +88,10 @@ def _(dy, frames, *, frame_step):
 
 @public
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None) -> Tensor:
-    """Return `signal` cut along `axis` into frames of `frame_length`, each `frame_step` behind the one before.
+    """Cut `signal` along `axis` into frames of `frame_length`, each `frame_step` behind the one before.
 
-    `axis` becomes the two axes [frames, frame_length]. Frames that would reach over the end are left out, or with
-    `pad_end` filled up with `pad_value`: there is one for every `frame_step` samples then. Any dtype.
+    `axis` becomes the two axes [frames, frame_length]. Incomplete frames at the end are left out, or with `pad_end` padded
+    with `pad_value`; then there is one frame for every `frame_step` samples. Any dtype.
 
     >>> tf.signal.frame([1, 2, 3, 4], frame_length=2, frame_step=1).numpy().tolist()
     [[1, 2], [2, 3], [3, 4]]
@@ -105,7 +104,8 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     axis = axis_of(scalar(axis, "axis"), x.ndim)
     samples = x.node.aval.shape[axis]
     if pad_end:
-        paddings = [(0, max(0, length - 1) if a == axis else 0) for a in range(x.ndim)]  # the last frame may begin at the end
+        # The last frame may begin at the last sample.
+        paddings = [(0, max(0, length - 1) if a == axis else 0) for a in range(x.ndim)]
         x = pad(x, paddings, constant_values=tensor(pad_value, None if isinstance(pad_value, Tensor) else x.dtype))
         count = None if is_unknown(samples) else -(-samples // step)
     else:
@@ -119,8 +119,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
 @public
 def overlap_and_add(signal, frame_step, name=None) -> Tensor:
-    """Return the signal whose frames are the last two axes of `signal`, [..., frames, frame_length], summed where they
-    overlap.
+    """Add the overlapping frames in the last two axes of `signal`, [..., frames, frame_length], to one signal.
 
     Each frame begins `frame_step` behind the one before, so the result is [..., (frames - 1) · frame_step + frame_length].
 

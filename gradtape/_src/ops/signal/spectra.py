@@ -24,7 +24,7 @@ def _samples(x):
 
 
 def _of_length(x, length):
-    """Return `x` cut off, or filled up with zeros, to `length` along the last axis."""
+    """Crop or zero-pad `x` to `length` along the last axis."""
     missing = length - _samples(x)
     if missing > 0:
         return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)])
@@ -58,7 +58,7 @@ def _turned(count, direction, dtype):
 
 
 def _first_and_rest(first, rest, count, dtype):
-    """Return a vector of `first`, and `count` - 1 times `rest`."""
+    """Return a vector of `count` elements: `first`, then `rest` repeated."""
     return concat([filled((1,), first, dtype), filled((count - 1,), rest, dtype)], 0)
 
 
@@ -103,8 +103,7 @@ def _cosine_transform(input, type, inverse, n, axis, norm):
 def dct(input, type=2, n=None, axis=-1, norm=None, name=None) -> Tensor:
     """Return the discrete cosine transform of `type` 1 to 4 along the last axis of `input`, as `scipy.fftpack.dct`.
 
-    `input` is cut off or filled up with zeros to `n` samples. `norm="ortho"` makes it orthonormal (not type 1). float32
-    or float64.
+    `input` is cropped or zero-padded to `n` samples. `norm="ortho"` makes it orthonormal (not type 1). float32 or float64.
 
     >>> tf.signal.dct([1.0, 1.0]).numpy().round(4)
     array([4., 0.], dtype=float32)
@@ -138,8 +137,9 @@ def _windowed(frames, window_fn, length):
 def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None) -> Tensor:
     """Return the Fourier transforms of windowed frames of real `signals` [..., samples]: [..., frames, fft_length // 2 + 1].
 
-    `fft_length` is the smallest power of 2 from `frame_length` on by default. `window_fn(length, dtype=…)` gives the
-    window; None for none. `pad_end` keeps frames that reach over the end. See `frame` and `rfft`.
+    `fft_length` is by default the smallest power of 2 ≥ `frame_length`. `window_fn(length, dtype=…)` returns the window; None
+    means no window. `pad_end` zero-pads incomplete frames at the end. float32 gives complex64, float64 complex128. See `frame`
+    and `rfft`.
 
     >>> tf.signal.stft(tf.zeros([100]), frame_length=20, frame_step=10).shape
     TensorShape([9, 17])
@@ -155,7 +155,7 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
 def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None):
     """Return the `window_fn` with which `inverse_stft` inverts an `stft` of this `frame_step` and window.
 
-    It is the forward window over the sum of its squares at all frames that overlap (Griffin and Lim, 1984, equation 7).
+    It is the forward window divided by the sum of its squares over all overlapping frames (Griffin and Lim, 1984, equation 7).
 
     >>> forward, inverse = tf.signal.hann_window(8), tf.signal.inverse_stft_window_fn(4)(8, tf.float32)
     >>> print((forward * inverse)[:4].numpy().round(4), ((forward * inverse)[:4] + (forward * inverse)[4:]).numpy().round(4))
@@ -176,7 +176,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
 
 @public
 def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None) -> Tensor:
-    """Return the signals [..., samples] whose short-time transforms `stfts` are given, [..., frames, fft_length // 2 + 1].
+    """Return the signals [..., samples] with the short-time transforms `stfts` [..., frames, fft_length // 2 + 1].
 
     It inverts `stft` if `window_fn` is `inverse_stft_window_fn(frame_step, window of stft)`. complex64 or complex128.
 
@@ -222,7 +222,7 @@ def _half_windowed(frames, window_fn, length):
 def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
     """Return the inverse of `mdct` of the same `window_fn` and `norm`: signals [..., samples].
 
-    Exact where two frames overlap, if the squares of the window and of the window half a frame on sum to 1.
+    It is exact where two frames overlap, if the squares of the window and of its copy half a frame later sum to 1.
 
     >>> x = tf.sin(tf.range(16.0))
     >>> frames = tf.signal.mdct(x, 8, norm="ortho")
@@ -257,10 +257,10 @@ def linear_to_mel_weight_matrix(
     dtype=dtypes.float32,
     name=None,
 ):
-    """Return the matrix [num_spectrogram_bins, num_mel_bins] that takes linear spectra, by `matmul`, to the mel scale.
+    """Return the matrix [num_spectrogram_bins, num_mel_bins] that maps linear spectra, by `matmul`, to the mel scale.
 
-    Column by column triangles with a peak of 1, evenly spaced from `lower_edge_hertz` to `upper_edge_hertz` on the scale
-    1127 · log(1 + f/700). ValueError for bands beyond [0, sample_rate / 2].
+    Each column is a triangle with a peak of 1; they are evenly spaced from `lower_edge_hertz` to `upper_edge_hertz` on the
+    scale 1127 · log(1 + f/700). ValueError for edges outside of [0, sample_rate / 2].
 
     >>> tf.signal.linear_to_mel_weight_matrix(num_mel_bins=4, num_spectrogram_bins=9).shape
     TensorShape([9, 4])
@@ -285,7 +285,7 @@ def linear_to_mel_weight_matrix(
         raise ValueError(f"dtype must be a floating point type. Got: {dtype}")
     bins = static(num_spectrogram_bins, "num_spectrogram_bins")
     nyquist = tensor(float(sample_rate) / 2, dtype)
-    frequencies = expand_dims(_mel(linspace(tensor(0.0, dtype), nyquist, bins)[1:]), 1)  # HTK leaves frequency 0 out
+    frequencies = expand_dims(_mel(linspace(tensor(0.0, dtype), nyquist, bins)[1:]), 1)  # HTK ignores frequency 0
     first, last = [_mel(tensor(float(edge), dtype)) for edge in (lower_edge_hertz, upper_edge_hertz)]
     edges = linspace(first, last, num_mel_bins + 2)
     lower, center, upper = edges[:-2], edges[1:-1], edges[2:]
@@ -298,7 +298,8 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """Return the mel-frequency cepstral coefficients of log-magnitude mel spectra [..., num_mel_bins], in HTK's scale.
 
-    A cosine transform of type II over √(2 · num_mel_bins). float32 or float64; ValueError if there are no bins.
+    They are a cosine transform of type II, divided by √(2 · num_mel_bins). float32 or float64; ValueError if there are no
+    bins.
 
     >>> print(tf.signal.mfccs_from_log_mel_spectrograms(tf.ones([1, 4])).numpy().round(4) + 0)
     [[2.8284 0.     0.     0.    ]]

@@ -1,4 +1,4 @@
-"""Windows: weights by which the frames of a signal are multiplied before their Fourier transform."""
+"""Windows: weights for the frames of a signal before their Fourier transform."""
 
 import math
 
@@ -27,13 +27,11 @@ def _vector(length, dtype, **attributes):
 
 
 def _places(length):
-    """Return 0, 1, … in float64: the places of a window's weights."""
     return jnp.arange(length, dtype=jnp.float64)
 
 
 @op("RaisedCosineWindow", infer=_vector, cheap=True, traits="own")
 def _raised_cosine(*, length, dtype, mean, amplitude, period):
-    """Return mean − amplitude · cos(2πn / period)."""
     return (mean - amplitude * jnp.cos(2 * math.pi / period * _places(length))).astype(dtype)
 
 
@@ -60,7 +58,8 @@ def _cosine_window(window_length, periodic, dtype, mean, amplitude):
     length, dtype = _checked(window_length, dtype)
     if length < 2:
         return ones((length,), dtype)
-    period = length if periodic and length % 2 == 0 else length - 1  # TensorFlow's: an odd length is symmetric always
+    # As in TensorFlow, a window of odd length is always symmetric.
+    period = length if periodic and length % 2 == 0 else length - 1
     return _raised_cosine(length=length, dtype=dtype.numpy, mean=mean, amplitude=amplitude, period=period)
 
 
@@ -78,7 +77,7 @@ def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
 
 @public
 def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
-    """Return the Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` as of `hann_window`.
+    """Return the Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` is that of `hann_window`.
 
     >>> tf.signal.hamming_window(4).numpy().round(4)
     array([0.08, 0.54, 1.  , 0.54], dtype=float32)
@@ -88,8 +87,8 @@ def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None
 
 @public
 def vorbis_window(window_length, dtype=dtypes.float32, name=None):
-    """Return the Vorbis window of `window_length` weights, sin(π/2 · sin²(π(n + 1/2)/N)): its squares and those half a window
-    on sum to 1.
+    """Return the Vorbis window of `window_length` weights, sin(π/2 · sin²(π(n + 1/2)/N)). Its square and that of its copy half
+    a window later sum to 1.
 
     >>> print(tf.signal.vorbis_window(4).numpy().round(4))
     [0.228  0.9737 0.9737 0.228 ]
@@ -119,7 +118,8 @@ def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
 
 @public
 def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
-    """Return the window whose squares are the sums of a Kaiser window, and their mirror image. Differentiable to `beta`.
+    """Return the window whose squares are the running sums of a Kaiser window, and their mirror image. Differentiable to
+    `beta`.
 
     >>> window = tf.signal.kaiser_bessel_derived_window(8, beta=4.0).numpy()
     >>> print((window[:4] ** 2 + window[4:] ** 2).round(4))

@@ -1,4 +1,4 @@
-"""Counts of the integers that a SparseTensor stores, where zeros that are not stored do not count; and counts as one."""
+"""Counts of integers in sparse, ragged and dense tensors, as SparseTensors. Elements that are not stored do not count."""
 
 import numpy as np
 
@@ -20,13 +20,13 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 
 
 def _rows(x):
-    """Return what the rows of a matrix store, as a RaggedTensor."""
+    """Convert the stored elements of a matrix to a RaggedTensor, row by row."""
     rows = to_numpy(x.indices.node)[:, 0]
     return with_splits(x.values, [splits_of(np.bincount(rows, minlength=x._extents[0]))])
 
 
 def _sparse_weights(x, weights):
-    """Return the weights of what `x` stores, or None; ValueError or InvalidArgumentError unless they are stored there, too."""
+    """Return the weights of the stored elements of `x`, or None; ValueError or InvalidArgumentError if their indices differ."""
     if weights is None:
         return None
     if not isinstance(weights, SparseTensor):
@@ -57,7 +57,7 @@ def _counted(values, weights, rows, extents, **_):
 
 @op("SparseCountSparseOutput", infer=_counted, unhosted=AT_ONCE)
 def _counts(values, weights, rows, extents, *, minlength, maxlength, binary_output):
-    """Return a SparseTensor's parts: how often each value is in each of its `rows`, or in all if there are no `extents`."""
+    """Return the parts of a SparseTensor: counts per value and row, or over all values if there are no `extents`."""
     if values.size and values.min() < 0:
         raise invalid("Input values must all be non-negative")
     if weights.size and weights.shape != values.shape:
@@ -65,7 +65,7 @@ def _counts(values, weights, rows, extents, *, minlength, maxlength, binary_outp
             f"Weights and data must have the same shape. Weight shape: {plain(weights.shape)}; data shape: {plain(values.shape)}"
         )
     size = max(int(values.max(initial=0)) + 1, minlength) if maxlength < 0 else maxlength
-    places = np.stack([rows, values.ravel()], axis=1).astype(np.int64)  # host-side: it runs at once
+    places = np.stack([rows, values.ravel()], axis=1).astype(np.int64)  # host-side: the op runs at once
     counted = places[:, 1] < size
     found, place = np.unique(places[counted], axis=0, return_inverse=True)
     counts = np.zeros(len(found), weights.dtype)
@@ -81,14 +81,15 @@ not_differentiable(_counts, because="which entries there are depends on values",
 
 @public
 def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False, name=None):
-    """Count how often each integer stands in `values`, or sum its `weights`: a SparseTensor with an entry for those there are.
+    """Count how often each integer occurs in `values`, or sum its `weights`: a SparseTensor with an entry for each that
+    occurs.
 
-    `values` is a tensor, a SparseTensor (what is not stored does not count) or a RaggedTensor, int32 or int64. With `axis=-1`
-    each row of a matrix is counted by itself, else all together. The last extent is `maxlength`, from which on numbers are left
-    out; without it that of the largest number, at least `minlength`. `binary_output` gives 1 for what is there.
+    `values` is a tensor, a SparseTensor (of which the stored elements count) or a RaggedTensor, int32 or int64. With `axis=-1`
+    each row of a matrix is counted separately, else all together. The last extent is `maxlength`; larger numbers are ignored.
+    By default it is the largest number + 1, at least `minlength`. `binary_output` stores 1 for each number that occurs.
 
-    `weights` are of the kind of `values` and of their shape. Sums have the dtype of the weights, int32, int64, float32 or
-    float64; counts that of `values`. No gradient passes. Negative numbers are an InvalidArgumentError.
+    `weights` have the class and the shape of `values`. Sums have the dtype of the weights, int32, int64, float32 or float64;
+    counts that of `values`. No gradient passes. Negative numbers are an InvalidArgumentError.
 
     >>> counts = tf.sparse.bincount([[1, 2, 2], [5, 5, 5]], axis=-1)
     >>> counts.indices.numpy().tolist(), counts.values.numpy().tolist(), counts.shape.as_list()
@@ -117,7 +118,7 @@ def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binar
 
 
 def _of_ragged(values, weights, axis):
-    """Return the weights or None, the values, the row of each, and how many rows there are."""
+    """Return `(weights or None, values, row of each value, number of rows)` of a RaggedTensor."""
     if weights is not None and not isinstance(weights, RaggedTensor):
         raise ValueError(
             "`weights` must be a RaggedTensor if `values` is a RaggedTensor. "
@@ -132,7 +133,7 @@ def _of_ragged(values, weights, axis):
 
 
 def _of_dense(values, weights, axis):
-    """Return the weights or None, the values, the row of each, and how many rows there are; none if they are a vector."""
+    """Return `(weights or None, values, row of each value, number of rows)` of a tensor; a vector has no rows."""
     if isinstance(weights, (SparseTensor, RaggedTensor)):
         raise ValueError(
             "Argument `weights` must be a tf.Tensor if `values` is a tf.Tensor. "
@@ -151,5 +152,5 @@ def _of_dense(values, weights, axis):
             f"Weights and data must have the same shape. Weight shape: {plain(extents_of(of))}; data shape: {plain(values.shape)}"
         )
     count, width = values.node.aval.shape
-    rows = np.repeat(np.arange(count), width)  # host-side: places
+    rows = np.repeat(np.arange(count), width)  # host-side: row numbers
     return None if of is None else reshape(of, [-1]), reshape(values, [-1]), tensor(rows), [count]

@@ -1,4 +1,4 @@
-"""Element-wise functions for SparseTensors: those that TensorFlow has, which are 0 at 0, on the elements that are stored."""
+"""Element-wise functions for SparseTensors: those of TensorFlow that are 0 at 0. They apply to the stored elements."""
 
 from gradtape._src.ops.array import shape
 from gradtape._src.ops.dispatch import version

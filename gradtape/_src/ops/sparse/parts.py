@@ -1,6 +1,6 @@
-"""Parts of SparseTensors, and what fills them up: slices, splits, extrema, softmax, empty rows.
+"""Slices, splits, extrema and softmax of SparseTensors, and filling of empty rows.
 
-Places are looked at, and values are gathered, so gradients go to the values.
+Indices are evaluated and values gathered, so gradients go to the values.
 """
 
 import math
@@ -24,7 +24,7 @@ def _places(x):
 
 
 def _chosen(x, kept, moved, shape):
-    """Return the elements at the positions `kept`, at the places `moved`."""
+    """Return the elements at the positions `kept`, with the indices `moved`."""
     return SparseTensor(moved, gather(x.values, kept), shape)
 
 
@@ -37,7 +37,7 @@ def _cut(x, start, size):
 
 @public
 def slice(sp_input, start, size, name=None):
-    """Return the elements of `sp_input` from `start` on, in an extract of `size`, as far as there are so many.
+    """Return the part of `sp_input` from `start` on with the extents `size`, cut off at the end of `sp_input`.
 
     >>> part = tf.sparse.slice(tf.sparse.from_dense([[1, 0, 2], [0, 3, 0]]), [0, 1], [2, 2])
     >>> tf.sparse.to_dense(part).numpy().tolist()
@@ -54,7 +54,7 @@ def slice(sp_input, start, size, name=None):
 
 @public
 def split(sp_input=None, num_split=None, axis=None, name=None):
-    """Return `num_split` parts of `sp_input` along `axis`; the first ones are larger by one where it does not divide evenly.
+    """Split `sp_input` along `axis` into `num_split` parts; if it does not divide evenly, the first ones are larger by one.
 
     >>> [part.shape.as_list() for part in tf.sparse.split(tf.sparse.from_dense([[1, 0, 2]]), 2, axis=1)]
     [[1, 2], [1, 1]]
@@ -79,7 +79,7 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
 
 @public
 def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
-    """Return the largest of the elements that are stored, over all axes or those named; 0 where none is.
+    """Return the largest stored element over `axis` (all by default); 0 where none is stored.
 
     >>> tf.sparse.reduce_max(tf.sparse.from_dense([[-5, 0], [-3, -4], [0, 0]]), axis=1).numpy()
     array([-5, -3,  0], dtype=int32)
@@ -124,7 +124,7 @@ def _extremum(function, type):
 
 
 def _at(values, places, wanted):
-    """Return the values at the `wanted` of all places, 0 where none is."""
+    """Return the values at the `wanted` of all indices, 0 for those that are not stored."""
     padded = joined([values, host_constant(np.zeros(1, values.dtype.numpy))], 0)
     order = np.argsort(places, kind="stable")
     at = np.searchsorted(places[order], wanted)
@@ -138,7 +138,7 @@ _smallest = _extremum(arithmetic.minimum, "SparseSparseMinimum")
 
 @public
 def maximum(sp_a, sp_b, name=None):
-    """Return the larger of each two elements of SparseTensors of one shape; what is not stored is 0.
+    """Return the element-wise maximum of SparseTensors of one shape; elements that are not stored are 0.
 
     >>> a, b = tf.sparse.from_dense([1, 0, -2]), tf.sparse.from_dense([0, 0, 3])
     >>> tf.sparse.to_dense(tf.sparse.maximum(a, b)).numpy().tolist()
@@ -149,7 +149,7 @@ def maximum(sp_a, sp_b, name=None):
 
 @public
 def minimum(sp_a, sp_b, name=None):
-    """Return the smaller of each two elements of SparseTensors of one shape; what is not stored is 0.
+    """Return the element-wise minimum of SparseTensors of one shape; elements that are not stored are 0.
 
     >>> a, b = tf.sparse.from_dense([1, 0, -2]), tf.sparse.from_dense([0, 0, 3])
     >>> tf.sparse.to_dense(tf.sparse.minimum(a, b)).numpy().tolist()
@@ -160,7 +160,7 @@ def minimum(sp_a, sp_b, name=None):
 
 @public
 def softmax(sp_input, name=None):
-    """Return the softmax of the elements that are stored in each row of the last axis.
+    """Return the softmax over the stored elements of each row of the last axis.
 
     >>> tf.sparse.softmax(tf.sparse.from_dense([[1.0, 0.0, 1.0]])).values.numpy()
     array([0.5, 0.5], dtype=float32)
@@ -177,7 +177,7 @@ def softmax(sp_input, name=None):
 
 @public
 def fill_empty_rows(sp_input, default_value, name=None):
-    """Return `(sp_input with default_value at the begin of each row that has no element, which rows these are)`.
+    """Fill each empty row with `default_value` in its first element; return a vector of bools, True for these rows, too.
 
     >>> filled, empty = tf.sparse.fill_empty_rows(tf.sparse.from_dense([[0, 7], [0, 0]]), 9)
     >>> tf.sparse.to_dense(filled).numpy().tolist(), empty.numpy().tolist()
@@ -196,7 +196,7 @@ def fill_empty_rows(sp_input, default_value, name=None):
 
 @public
 def to_indicator(sp_input, vocab_size, name=None):
-    """Return a tensor of bools, whose last axis says which of the integers below `vocab_size` stand in a row of `sp_input`.
+    """Return a tensor of bools, in whose last axis element i says whether i < `vocab_size` occurs in that row of `sp_input`.
 
     >>> rows = tf.SparseTensor([[0, 0], [0, 1]], [2, 0], [2, 2])
     >>> tf.sparse.to_indicator(rows, 3).numpy().tolist()
@@ -217,7 +217,7 @@ def _brackets(shape):
 
 @public
 def reset_shape(sp_input, new_shape=None):
-    """Return `sp_input` in another shape, which must hold it; by default the smallest that holds its elements.
+    """Return `sp_input` with a shape at least as large as its own; by default the smallest that holds its elements.
 
     >>> tf.sparse.reset_shape(tf.SparseTensor([[0, 1]], [5], [4, 4])).shape.as_list()
     [1, 2]
@@ -256,7 +256,7 @@ def mask(a, mask_indices, name=None):
 
 
 def _distance(first, second):
-    """Return the least number of insertions, deletions and changes that make one list another (Levenshtein's)."""
+    """Return Levenshtein's distance: the least number of insertions, deletions and changes that turn one list into another."""
     before = list(range(len(second) + 1))
     for number, item in enumerate(first, 1):
         row = [number]
@@ -268,9 +268,9 @@ def _distance(first, second):
 
 @public
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
-    """Return Levenshtein's distance between the rows of two SparseTensors, float32: along the last axis, for each of the others.
+    """Return Levenshtein's distance between the rows (the last axis) of two SparseTensors, float32.
 
-    With `normalize` it is divided by the length of the truth; where that has none, the distance is infinite, or 0 to none.
+    With `normalize` it is divided by the length of the truth. For an empty truth it is infinite, or 0 if both are empty.
 
     >>> words = [tf.sparse.from_dense([list(word)]) for word in ("kitten", "sitting")]
     >>> print(tf.edit_distance(*words, normalize=False).numpy())

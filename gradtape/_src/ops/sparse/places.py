@@ -1,6 +1,6 @@
-"""Functions that give the elements of SparseTensors other places: order, shape, choice and concatenation.
+"""Functions that change the indices of SparseTensors: order, shape, selection and concatenation.
 
-Places are constants and values are gathered, so gradients go to the values.
+Indices are constants and values are gathered, so gradients go to the values.
 """
 
 import math
@@ -42,7 +42,7 @@ def _columns(indices, axes):
 
 @public
 def reorder(sp_input, name=None):
-    """Return `sp_input` with its elements in row-major order, as most functions want them.
+    """Return `sp_input` with its elements in row-major order, as most functions require.
 
     >>> x = tf.SparseTensor(indices=[[1, 0], [0, 1]], values=[3.0, 2.0], dense_shape=[2, 2])
     >>> tf.sparse.reorder(x).values.numpy()
@@ -54,7 +54,7 @@ def reorder(sp_input, name=None):
 
 @public
 def transpose(sp_input, perm=None, name=None):
-    """Return `sp_input` with its axes in the order `perm` (reversed by default), its elements in row-major order.
+    """Return `sp_input` with its axes in the order `perm` (reversed by default), and its elements in row-major order.
 
     >>> tf.sparse.to_dense(tf.sparse.transpose(tf.sparse.from_dense([[0.0, 5.0]]))).numpy().tolist()
     [[0.0], [5.0]]
@@ -130,7 +130,7 @@ def retain(sp_input, to_retain):
 
 @public
 def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
-    """Return SparseTensors one behind the other along `axis`, their elements in row-major order.
+    """Concatenate SparseTensors along `axis`, with the elements in row-major order.
 
     With `expand_nonconcat_dims` the other axes may differ, and get the largest extent.
 
@@ -165,7 +165,7 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
 
 @public
 def values_at_places_of(first, other):
-    """Return the values of a SparseTensor; InvalidArgumentError if it has not the shape and as many places as `first`."""
+    """Return the values of a SparseTensor; InvalidArgumentError unless its shape and number of elements are those of `first`."""
     if other._extents != first._extents or extents_of(other.indices) != extents_of(first.indices):
         raise invalid(f"Mismatched shapes! {plain(first._extents)} and {plain(other._extents)}: all have the same places.")
     return other.values
@@ -173,9 +173,9 @@ def values_at_places_of(first, other):
 
 @public
 def map_values(op, *args, **kwargs):
-    """Call `op` on the values of the SparseTensors among the arguments, and return its result in their places.
+    """Call `op` on the values of the SparseTensors among the arguments, and return its result with their indices.
 
-    All of them must have the same places; other arguments are passed on as they are.
+    All of them must have the same indices; other arguments are passed on unchanged.
 
     >>> tf.sparse.map_values(tf.square, tf.sparse.from_dense([[0.0, 5.0]])).values.numpy()
     array([25.], dtype=float32)
@@ -208,9 +208,9 @@ def eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
 
 @public
 def add(a, b, threshold=0):
-    """Return the sum of two tensors of one shape of which one at least is a SparseTensor; with a dense one it is dense.
+    """Add two tensors of one shape, at least one of them a SparseTensor. With a dense one the result is dense.
 
-    Elements whose sum is below `threshold` in size are left out.
+    Elements with |sum| < `threshold` are left out.
 
     >>> x = tf.sparse.from_dense([[0.0, 5.0]])
     >>> tf.sparse.add(x, x).values.numpy(), tf.sparse.add(x, [[1.0, 1.0]]).numpy().tolist()

@@ -1,4 +1,4 @@
-"""Segments of rows that are named by index: sums, means and root-n sums of `data[indices]` for each segment id."""
+"""Segment ops on rows selected by index: sums, means and root-n sums of `data[indices]` for each segment id."""
 
 import numpy as np
 
@@ -67,9 +67,7 @@ def _reduced(data, indices, segment_ids, count, divisor):
 
 
 def _segment_op(type, allowed, divisor, divide):
-    """Return the op `type` whose kernel divides sums by `divisor(counts)`, and its gradient, which divides by
-    `divide(counts)`.
-    """
+    """Declare the op `type`, which divides sums by `divisor(counts)`, with its gradient, which divides by `divide(counts)`."""
 
     @op(
         type,
@@ -155,7 +153,8 @@ def segment_mean(data, indices, segment_ids, num_segments=None, name=None, spars
 
 @public
 def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """Return the sum of the rows `data[indices]` for each segment id, over the root of their number. See `segment_sum`. Float.
+    """Return the sum of the rows `data[indices]` for each segment id, divided by the root of their number. See `segment_sum`.
+    Float.
 
     >>> print(tf.sparse.segment_sqrt_n(tf.constant([[1.0], [3.0]]), [0, 1], [0, 0]).numpy())
     [[2.828427]]

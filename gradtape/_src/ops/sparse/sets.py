@@ -1,4 +1,4 @@
-"""Sets: what stands in the last axis of a tensor, each value once. Their number depends on values."""
+"""Set operations on the last axis of tensors. The sizes of the results depend on values."""
 
 import operator
 
@@ -15,7 +15,7 @@ KINDS = frozenset("int8 int16 int32 int64 uint8 uint16 string".split())
 
 
 def _sets_of(x):
-    """Return `(shape, sets)`: the shape before the last axis, and the set of each place in it that has one."""
+    """Return `(shape, sets)`: the shape before the last axis, and the sets by index into it."""
     values = to_numpy((x.values if isinstance(x, SparseTensor) else x).node)
     shape = tuple(extents_of(x))
     if len(shape) < 2:
@@ -38,7 +38,7 @@ def _operand(x):
 
 
 def _combined(function, a, b):
-    """Return `function` of the sets of `a` and `b` that stand in the same place, as a SparseTensor of sorted values."""
+    """Combine the sets of `a` and `b` at each index by `function`, to a SparseTensor of sorted values."""
     a, b = _operand(a), _operand(b)
     if a.dtype != b.dtype:
         raise TypeError(f"Types don't match, {a.dtype!r} vs {b.dtype!r}.")
@@ -62,8 +62,8 @@ def _combined(function, a, b):
 def intersection(a, b, validate_indices=True):
     """Return the intersection of the sets `a` and `b`, Tensors or SparseTensors of integers or strings, as a SparseTensor.
 
-    A set is the last axis; the shapes before it are the same, InvalidArgumentError if not. Places behind the end of a shorter set
-    are not stored.
+    Each set is a row of the last axis. The shapes before it must agree, else InvalidArgumentError. Elements behind the end of
+    a shorter set are not stored.
 
     >>> tf.sparse.to_dense(tf.sets.intersection([[1, 2, 3], [4, 5, 5]], [[3, 1, 9], [5, 5, 7]])).numpy()
     array([[1, 3],
@@ -94,7 +94,7 @@ def difference(a, b, aminusb=True, validate_indices=True):
 
 @public
 def size(a, validate_indices=True):
-    """Count the different values of each set of the SparseTensor `a`: an int32 Tensor of the shape before its last axis.
+    """Count the distinct values of each set of the SparseTensor `a`: an int32 Tensor of the shape before its last axis.
 
     >>> tf.sets.size(tf.sets.union([[1, 2]], [[2, 3]])).numpy()
     array([3], dtype=int32)

@@ -1,6 +1,6 @@
-"""`SparseTensor`: a matrix (or any tensor) of which only some elements are stored, and what can be done with it.
+"""`SparseTensor`: a tensor of which only some elements are stored, its conversions, products and sums.
 
-The places are constants: gradients go to the values of the elements and to the dense side.
+Indices are constants; gradients go to the values and to the dense side.
 """
 
 import math
@@ -37,8 +37,8 @@ class SparseTensor:
     """The tensor of shape `dense_shape` that has `values[i]` at `indices[i]`, and 0 elsewhere.
 
     `indices` is int64 [count, rank], `values` [count] of any dtype, `dense_shape` a list of `rank` extents; ValueError if
-    they do not fit each other. Most functions want the places in row-major order, each once. There are
-    `tf.sparse.to_dense`, `from_dense`, `reduce_sum` and `sparse_dense_matmul`, and `*` and `/` by a dense tensor.
+    their shapes do not match. Most functions require indices in row-major order without repetition. Besides the functions of
+    `tf.sparse` there are the operators `*` and `/` with a dense tensor.
 
     >>> x = tf.SparseTensor(indices=[[0, 1]], values=[5.0], dense_shape=[2, 2])
     >>> tf.sparse.to_dense(x).numpy().tolist()
@@ -71,7 +71,7 @@ class SparseTensor:
 
     @property
     def _extents(self):
-        """The extents of the whole; NeedsValues in a graph in which they are computed: who asks is called when it runs."""
+        """The extents of the dense shape; NeedsValues in a graph that computes them, so that the caller is deferred."""
         if self._known_extents is None:
             if exploring():
                 return static_list(self._dense_shape, "dense_shape")
@@ -81,7 +81,7 @@ class SparseTensor:
     @classmethod
     @public
     def from_value(cls, sparse_tensor_value):
-        """Return `sparse_tensor_value`, anything with `indices`, `values` and `dense_shape`, as a SparseTensor."""
+        """Convert `sparse_tensor_value`, any object with `indices`, `values` and `dense_shape`, to a SparseTensor."""
         if isinstance(sparse_tensor_value, cls):
             return sparse_tensor_value
         if not hasattr(sparse_tensor_value, "dense_shape"):
@@ -90,22 +90,22 @@ class SparseTensor:
 
     @property
     def indices(self):
-        """The places of the values, an int64 Tensor [count, rank]."""
+        """The indices of the values, an int64 Tensor [count, rank]."""
         return self._indices
 
     @property
     def values(self):
-        """The values that are stored, a Tensor [count]."""
+        """The stored values, a Tensor [count]."""
         return self._values
 
     @property
     def dense_shape(self):
-        """The shape of the whole, an int64 Tensor [rank]."""
+        """The dense shape, an int64 Tensor [rank]."""
         return self._dense_shape
 
     @property
     def shape(self):
-        """The shape of the whole, a TensorShape."""
+        """The dense shape, a TensorShape."""
         if self._known_extents is None:
             places = stated_shape(self._indices.node)
             return TensorShape(None if places[1:].num_elements() is None else [None] * places[1])
@@ -117,7 +117,7 @@ class SparseTensor:
         return self._values.dtype
 
     def get_shape(self):
-        """Return the shape of the whole, a TensorShape."""
+        """Return the dense shape, a TensorShape."""
         return self.shape
 
     @property
@@ -126,7 +126,7 @@ class SparseTensor:
 
     @public
     def with_values(self, new_values):
-        """Return a SparseTensor with other values in the same places."""
+        """Return a SparseTensor with other values at the same indices."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     @public
@@ -171,7 +171,7 @@ class SparseTensorSpec(TypeSpec):
 
     @property
     def shape(self):
-        """The shape of the whole."""
+        """The dense shape."""
         return self._shape
 
     @property
@@ -188,7 +188,7 @@ def _components(sparse):
 
 
 def _extents_of(dense_shape):
-    """Return the extents that a `dense_shape` says; None in a graph that computes them when it runs."""
+    """Convert `dense_shape` to extents; None in a graph that computes them when it runs."""
     try:
         return static_list(dense_shape, "dense_shape")
     except engine.NeedsValues:
@@ -198,7 +198,7 @@ def _extents_of(dense_shape):
 
 
 def _assembled(extents, parts):
-    """Return a SparseTensor of other components; in a function its extents are those that it had, a part of the signature."""
+    """Create a SparseTensor from other components. In a function its extents are fixed by the signature."""
     made = object.__new__(SparseTensor)
     made._indices, made._values, made._dense_shape = parts
     if is_tensor(made._dense_shape):
@@ -214,7 +214,7 @@ def _assembled(extents, parts):
 
 
 def without_extents(sparse):
-    """Return the same SparseTensor, of extents that are known when a graph runs."""
+    """Return the same SparseTensor with extents that are known only when a graph runs."""
     made = _assembled(None, _components(sparse)[0])
     made._known_extents = None
     return made
@@ -227,7 +227,7 @@ def _parts_of_spec(spec):
 
 
 def _from_parts(spec, parts):
-    """Return the spec again, or a SparseTensor where the parts are tensors."""
+    """Create the SparseTensor from its parts, or return the spec where the parts are specs."""
     if all(isinstance(part, TensorSpec) for part in parts):
         return spec
     return _assembled(spec.shape.as_list() if spec.shape.is_fully_defined() else None, parts)
@@ -260,7 +260,7 @@ def _place(i, place):
 
 
 def _flat(indices, shape):
-    """Return the places as numbers in row-major order."""
+    """Convert indices to numbers in row-major order."""
     steps = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     return (indices * np.array(steps, np.int64)).sum(axis=1)
 
@@ -272,7 +272,7 @@ def _are_misplaced(indices, shape, ordered):
 
 
 def _misplaced(indices, shape, ordered):
-    """Return the first place that is out of bounds, out of order or there twice, as a message."""
+    """Return the message for the first index that is out of bounds, out of order or repeated."""
     outside = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))
     if len(outside):
         i = outside[0]
@@ -288,7 +288,7 @@ def _misplaced(indices, shape, ordered):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Dense and back
+# Conversion to and from dense tensors
 
 
 def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, validate_indices):
@@ -330,7 +330,7 @@ def _(dy, sparse_indices, needs_default_value, *, output_shape):
 
 
 def flat_places(indices, shape, axes=None):
-    """Return the places of elements in the row-major order of the axes `axes` (all by default) of `shape`: int64 [count]."""
+    """Return the row-major numbers of elements within the axes `axes` (all by default) of `shape`: int64 [count]."""
     strides = [0] * len(shape)
     stride = 1
     for axis in reversed(range(len(shape)) if axes is None else axes):
@@ -341,9 +341,9 @@ def flat_places(indices, shape, axes=None):
 
 @public
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
-    """Return `sp_input` as a Tensor, with `default_value` (0) where nothing is stored.
+    """Convert `sp_input` to a Tensor, with `default_value` (0) where nothing is stored.
 
-    InvalidArgumentError for places that are out of bounds and, if `validate_indices`, out of order or there twice.
+    InvalidArgumentError for indices out of bounds and, if `validate_indices`, for indices out of order or repeated.
 
     >>> x = tf.SparseTensor(indices=[[0, 1]], values=[5.0], dense_shape=[2, 2])
     >>> tf.sparse.to_dense(x).numpy().tolist()
@@ -364,7 +364,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 
 @public
 def from_dense(tensor, name=None):
-    """Return the elements of `tensor` that are not 0 (strings: not empty) as a SparseTensor. At least one axis.
+    """Convert `tensor`, of at least one axis, to a SparseTensor of its elements that are not 0 (strings: not empty).
 
     >>> tf.sparse.from_dense([[0.0, 5.0], [0.0, 0.0]]).indices.numpy().tolist()
     [[0, 1]]
@@ -373,7 +373,7 @@ def from_dense(tensor, name=None):
     if not x.ndim:
         raise invalid_for(_where.op.type, "from_dense takes a tensor with at least one axis, received a scalar.")
     nothing = {"bool": False, "string": ""}.get(x.dtype.name, 0)
-    places = where(not_equal(x, nothing))  # a graph takes `!=` for `is not`
+    places = where(not_equal(x, nothing))  # in a graph `!=` is identity of tensors
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
 
 
@@ -384,7 +384,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
 def _sides(a_shape, b_shape, adjoint_a, adjoint_b):
-    """Return `(rows, inner, inner of b, columns)` of a product."""
+    """Return `(rows, inner extent, inner extent of b, columns)` of a product."""
     return (*(reversed(a_shape) if adjoint_a else a_shape), *(reversed(b_shape) if adjoint_b else b_shape))
 
 
@@ -455,10 +455,9 @@ def _adjoint(x):
 
 @public
 def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-    """Return the product of two matrices of which one is a SparseTensor, dense; conjugated and transposed first if
-    `adjoint_…`.
+    """Return the dense product of two matrices of which one is a SparseTensor; `adjoint_…` takes conjugate transposes first.
 
-    Values of one place are added up, and places may be in any order. Gradients go to the values and to the dense side.
+    Values with the same index are added, and indices may be in any order. Gradients go to the values and to the dense side.
 
     >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[0.0, 5.0]]), [[1.0], [2.0]]).numpy().tolist()
     [[10.0]]
@@ -527,7 +526,7 @@ def _(dy, input_indices, *, input_shape, reduction_axes):
 
 @public
 def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
-    """Return the sum of the elements of `sp_input` over `axis` (all by default), dense. Any numeric dtype.
+    """Sum the elements of `sp_input` over `axis` (all by default) to a dense tensor. Any numeric dtype.
 
     A SparseTensor as result (`output_is_sparse`) is not implemented.
 

@@ -1,4 +1,4 @@
-"""Crosses of features: of each row all combinations of one value from each feature, as the number of a bucket."""
+"""Crosses of features: the hash buckets of all combinations of one value from each feature, row by row."""
 
 from itertools import product
 from math import prod
@@ -48,9 +48,10 @@ def _hashed(value):
 
 @public
 def cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
-    """Return for each row of the features `inputs`, each [rows, values], the buckets of all combinations: a SparseTensor, int64.
+    """Return the hash buckets of all combinations in each row of the features `inputs`, [rows, values]: an int64 SparseTensor.
 
-    `num_buckets` 0 leaves out the modulo; `hash_key` is another start of the hash. Features are strings or integers.
+    With `num_buckets` 0 the hash is not reduced modulo a number of buckets. `hash_key` is the initial value of the hash.
+    Features are strings or integers.
 
     >>> crosses = tf.sparse.cross_hashed([tf.constant([["a", "b"]]), tf.constant([[1]])], num_buckets=100)
     >>> tf.sparse.to_dense(crosses).shape

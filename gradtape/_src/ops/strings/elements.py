@@ -1,4 +1,4 @@
-"""Strings, element by element and joined: `tf.strings`. They run on the host, on NumPy arrays of bytes."""
+"""`tf.strings`: element-wise functions and joining of strings. They run on the host, on NumPy arrays of bytes."""
 
 import math
 
@@ -24,9 +24,7 @@ NO_NUMBER = "a string is no number, and has no gradient"
 
 
 def texts(value, made, position=0):
-    """Return the node of a tensor of strings, the operand number `position` of an op; TypeError or InvalidArgumentError for
-    others.
-    """
+    """Convert operand number `position` of an op to a node of strings; TypeError or InvalidArgumentError for other dtypes."""
     if not is_tensor(value):
         return tensor(value, dtypes.string).node
     node = convert.node_of(value)
@@ -36,13 +34,13 @@ def texts(value, made, position=0):
 
 
 def each(function, *arrays):
-    """Return `function` of the elements of arrays, broadcast against each other, as an array of strings."""
+    """Apply `function` to the elements of arrays, broadcast against each other; return an array of strings."""
     found = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return found if isinstance(found, np.ndarray) else np.array(found, object)
 
 
 def one_of(value, allowed, what):
-    """Return `value`, an attribute that is one of a few words; else an InvalidArgumentError."""
+    """Return `value`, an attribute with a few allowed words; InvalidArgumentError for others."""
     if value not in allowed:
         words = ", ".join([f'"{word}"' for word in allowed])
         raise invalid(f"Value for attr '{what}' of \"{value}\" is not in the list of allowed values: {words}")
@@ -50,7 +48,7 @@ def one_of(value, allowed, what):
 
 
 def refused(message):
-    """Return the error for a value that an op cannot take, found when it runs."""
+    """Return the error for an invalid value, found when the op runs."""
     return InvalidArgumentError(None, None, message)
 
 
@@ -58,7 +56,7 @@ UNITS = ("BYTE", "UTF8_CHAR")
 
 
 def _begins(data):
-    """Return the places at which characters of UTF-8 begin."""
+    """Return the offsets at which characters of UTF-8 start."""
     return [place for place, byte in enumerate(data) if byte & 0xC0 != 0x80]
 
 
@@ -127,7 +125,7 @@ def _strip(input):
 
 @public
 def strip(input, name=None):
-    """Strip each string of the white space at its ends.
+    """Strip the white space at both ends of each string.
 
     >>> tf.strings.strip([" ab "]).numpy().tolist()
     [b'ab']
@@ -164,7 +162,7 @@ size = len  # where a parameter has TensorFlow's name `len`
 
 @public
 def substr(input, pos, len, unit="BYTE", name=None):
-    """Return the part of each string that begins at `pos` (from the end, if negative) and has up to `len` bytes or characters.
+    """Return the substring of up to `len` bytes or characters from `pos` on (from the end, if negative) of each string.
 
     `pos` and `len`, integers of one shape, are broadcast against the strings. A `pos` outside of a string is an
     InvalidArgumentError.
@@ -181,7 +179,7 @@ def _pattern(pattern):
 
 
 def _of_pattern(rule):
-    """Return the aval rule of an op on strings, a pattern and perhaps a rewrite, which are scalars."""
+    """Return the aval rule of an op on strings, a pattern and an optional rewrite, both scalar."""
 
     def infer(input, *scalars, **attributes):
         for what, scalar in zip(("Pattern", "Rewrite"), scalars, strict=False):
@@ -219,7 +217,7 @@ def _regex_full_match(input, pattern):
 
 @public
 def regex_full_match(input, pattern, name=None):
-    """Return whether each string is, as a whole, a match of `pattern`, in RE2's syntax. bool.
+    """Return whether the whole of each string matches `pattern`, in RE2's syntax. bool.
 
     >>> tf.strings.regex_full_match(["a1", "b"], "[a-z][0-9]").numpy()
     array([ True, False])
@@ -228,7 +226,7 @@ def regex_full_match(input, pattern, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Joined
+# Joining
 
 
 def _joined_aval(*inputs, separator):
@@ -246,13 +244,13 @@ def _join(*inputs, separator):
 
 
 def separator_of(value):
-    """Return a separator, which is structure, as bytes."""
+    """Convert a separator, which is structure, to bytes."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
 @public
 def join(inputs, separator="", name=None):
-    """Return the strings of a list of tensors, joined element by element; the tensors have one shape, or are scalars.
+    """Join the strings of a list of tensors element-wise; the tensors have one shape, or are scalars.
 
     >>> tf.strings.join(["x", ["a", "b"]], separator="_").numpy().tolist()
     [b'x_a', b'x_b']
@@ -271,7 +269,7 @@ def _reduce_join(inputs, *, axis, keepdims, separator):
     if not axis:
         return inputs
     others = [a for a in range(inputs.ndim) if a not in axis]
-    rows = inputs.transpose((*others, *reversed(axis)))  # the axis that is named first is joined first
+    rows = inputs.transpose((*others, *reversed(axis)))  # the first of `axis` is joined first
     rows = rows.reshape((*[inputs.shape[a] for a in others], math.prod([inputs.shape[a] for a in axis])))
     result = np.empty(rows.shape[:-1], object)
     for place in np.ndindex(result.shape):
@@ -281,8 +279,8 @@ def _reduce_join(inputs, *, axis, keepdims, separator):
 
 @public
 def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
-    """Return the strings along `axis` (all axes; the one named first is joined first), joined. Of a RaggedTensor these are the
-    strings of each of its innermost rows, so `axis` is the last one.
+    """Join the strings along `axis` (all by default), the first axis of a list first. A RaggedTensor is joined along its last
+    axis only, row by row.
 
     >>> tf.strings.reduce_join(["a", "b"]).numpy()
     b'ab'
@@ -333,7 +331,7 @@ def _unsorted_segment_join(inputs, segment_ids, *, num_segments, separator):
 
 @public
 def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
-    """Return the strings of each of `num_segments` segments, joined; `segment_ids` say to which one an entry belongs.
+    """Join the strings of each of `num_segments` segments; `segment_ids` are the segment numbers of the entries.
 
     >>> print(tf.strings.unsorted_segment_join(["a", "b", "c"], [1, 0, 1], 2, separator="-").numpy())
     [b'b' b'a-c']

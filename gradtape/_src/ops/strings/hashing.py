@@ -1,4 +1,4 @@
-"""Hashes of bytes, as TensorFlow puts strings into buckets with them: integers below 2**64.
+"""Hashes of bytes as integers below 2**64, which TensorFlow uses for buckets of strings.
 
 `fingerprint` is FarmHash's Fingerprint64 (Pike and Alakuijala, https://github.com/google/farmhash, "farmhashna"), `murmur` is
 MurmurHash64A (Appleby) with TensorFlow's seed, `keyed` is SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input
@@ -15,7 +15,6 @@ def _word(data, place, size=8):
 
 
 def _rotated(x, bits):
-    """Return a word turned to the right."""
     x &= WORD
     return (x >> bits | x << (64 - bits)) & WORD
 
@@ -46,7 +45,7 @@ def _short(data):
 
 
 def _sums(a, b, c, d, before):
-    """Return two words from four, the common end of both middle sizes."""
+    """Return two words from four, the shared last step of both middle sizes."""
     return (_rotated(a + b, 43) + _rotated(c, 30) + d) & WORD, (a + _rotated(b + before, 18) + c) & WORD
 
 
@@ -73,7 +72,7 @@ def _of_32_bytes(data, place, a, b):
 
 
 def _round(data, place, state, factor, last):
-    """Run one round over 64 bytes; the last one weighs differently."""
+    """Run one round over 64 bytes; the last round has another weight."""
     x, y, z, v, w = state
     weight = 9 if last else 1
     x = _rotated(x + y + v[0] + _word(data, place + 8), 37) * factor & WORD
@@ -102,7 +101,7 @@ def fingerprint(data):
     second = v[0] + first
     state = x, y, z, (second, v[1]), (first + second, w[1])
     x, y, z, v, w = _round(data, size - 64, state, factor, True)
-    # the round has exchanged x and z
+    # The round has swapped x and z.
     return _pair(
         (_pair(v[0], w[0], factor) + _mixed(y) * K0 + z) & WORD, (_pair(v[1], w[1], factor) + x) & WORD, factor
     )  # fmt: skip
@@ -144,6 +143,6 @@ def keyed(data, key):
 
 
 def combined(first, second):
-    """Combine two fingerprints into one; their order counts (TensorFlow's FingerprintCat64)."""
+    """Combine two fingerprints into one, depending on their order (TensorFlow's FingerprintCat64)."""
     whole = (first ^ MURMUR ^ _mixed(second * MURMUR) * MURMUR) * MURMUR & WORD
     return _mixed(_mixed(whole) * MURMUR)

@@ -1,4 +1,4 @@
-"""Numbers as strings, and strings as numbers: `as_string`, `to_number`, `format`, hash buckets."""
+"""Conversion between numbers and strings, and hash buckets: `as_string`, `to_number`, `format`."""
 
 import re
 
@@ -25,7 +25,7 @@ INT64 = np.dtype(np.int64)
 def _numbers(input, precision, scientific, shortest, width, fill):
     if scientific and shortest:
         raise invalid_for("AsString", "Cannot select both scientific and shortest notation")
-    floating = input.type.is_floating or input.type.is_complex or input.dtype is STRING  # strings stay as they are
+    floating = input.type.is_floating or input.type.is_complex or input.dtype is STRING  # strings are returned unchanged
     name = spoken(input.type.name)
     if not floating and precision >= 0:
         raise invalid_for("AsString", f"precision not supported for datatype {name}")
@@ -61,7 +61,7 @@ def _as_string(input, *, precision, scientific, shortest, width, fill):
 def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
     """Format each element as a string, of a tensor of any dtype.
 
-    Floats have `precision` digits behind the point (6), with `scientific` an exponent, with `shortest` the shorter of both.
+    Floats have `precision` (6) digits behind the point, an exponent with `scientific`, or the shorter form with `shortest`.
     `width` and `fill` pad it, as in C's `printf`.
 
     >>> tf.as_string([1.0, 2.5], precision=1).numpy().tolist()
@@ -79,10 +79,9 @@ def _format(*inputs, template, placeholder, summarize):
 
 @public
 def format(template, inputs, placeholder="{}", summarize=3, name=None):
-    """Return a string: `template` with each `placeholder` replaced by a tensor of `inputs` (one, or a list), as `tf.print`
-    writes it.
+    """Return `template` with each `placeholder` replaced by a tensor of `inputs` (one, or a list), formatted as by `tf.print`.
 
-    `summarize` is how many entries of each end of an axis are shown, -1 for all.
+    `summarize` is the number of entries shown at each end of an axis, -1 for all.
 
     >>> tf.strings.format("x: {}", tf.constant([1, 2])).numpy()
     b'x: [1 2]'
@@ -107,7 +106,7 @@ _INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def _parsed(data, dtype):
-    """Return the number that a string is; None if it is none, or does not fit."""
+    """Parse a string as a number; return None if it is invalid or out of range."""
     text = data.strip()
     if dtype.kind == "f":
         if _HEX.fullmatch(text):
@@ -136,9 +135,9 @@ def _to_number(input, *, out_type):
 
 @public
 def to_number(input, out_type=dtypes.float32, name=None):
-    """Return the number that each string is: float32, or `out_type` (float64, int32, int64, uint32, uint64).
+    """Parse each string as a number of `out_type`: float32 (the default), float64, int32, int64, uint32 or uint64.
 
-    InvalidArgumentError for a string that is no number, or does not fit.
+    InvalidArgumentError for a string that is no number, or out of range.
 
     >>> tf.strings.to_number(["1.5", "-2"]).numpy().tolist()
     [1.5, -2.0]
@@ -173,7 +172,7 @@ _keyed = _buckets("StringToHashBucketStrong", keyed)
 
 @public
 def to_hash_bucket(input, num_buckets, name=None):
-    """Return for each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by MurmurHash.
+    """Return the bucket of each string, an int64 below `num_buckets`, by MurmurHash as in TensorFlow.
 
     >>> print(tf.strings.to_hash_bucket(["a", "b"], 10).shape)
     (2,)
@@ -183,7 +182,7 @@ def to_hash_bucket(input, num_buckets, name=None):
 
 @public
 def to_hash_bucket_fast(input, num_buckets, name=None):
-    """Return for each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by FarmHash's fingerprint.
+    """Return the bucket of each string, an int64 below `num_buckets`, by FarmHash's fingerprint as in TensorFlow.
 
     >>> tf.strings.to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
     [0, 2, 2]
@@ -193,8 +192,8 @@ def to_hash_bucket_fast(input, num_buckets, name=None):
 
 @public
 def to_hash_bucket_strong(input, num_buckets, key, name=None):
-    """Hash strings like `to_hash_bucket_fast`, by SipHash under a secret `key` of two integers, so that nobody can aim at a
-    bucket.
+    """Hash strings like `to_hash_bucket_fast`, by SipHash. Without the secret `key` of two integers collisions cannot be
+    constructed.
 
     >>> print(tf.strings.to_hash_bucket_strong(["a", "b", "a"], 100, key=[1, 2]).numpy())
     [46 84 46]

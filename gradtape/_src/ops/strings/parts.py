@@ -1,6 +1,7 @@
-"""Strings taken apart: words, bytes, characters, and n-grams of them.
+"""Splitting of strings into words, bytes and characters, n-grams, and conversion of encodings.
 
-The number of a string's parts depends on its value, so one string gives a vector, and several a RaggedTensor, in eager code.
+The number of a string's parts depends on its value. So one string gives a vector, and several give a RaggedTensor, in eager
+code.
 """
 
 import codecs
@@ -37,7 +38,7 @@ def _apart(function, input, attrs):
 
 
 def _rows(parts, shape):
-    """Return the vectors `parts`, of which there is one for each place of a tensor of `shape`, as a RaggedTensor."""
+    """Combine the vectors `parts`, one for each element of a tensor of `shape`, to a RaggedTensor."""
     values = tensor(np.concatenate(parts) if parts else np.empty(0, object))
     rows = RaggedTensor.from_row_lengths(values, [len(part) for part in parts])
     for axis in reversed(range(1, len(shape))):
@@ -46,7 +47,7 @@ def _rows(parts, shape):
 
 
 def _row(parts):
-    """Return a list of bytes as a vector of strings."""
+    """Convert a list of bytes to a vector of strings."""
     result = np.empty(len(parts), object)
     result[:] = parts
     return result
@@ -75,9 +76,9 @@ def _split(input, *, sep, maxsplit):
 
 @public
 def split(input, sep=None, maxsplit=-1, name=None):
-    """Return the parts of a string between `sep` (white space of any length), at most `maxsplit` + 1: a vector of strings.
+    """Split a string at `sep` (by default white space of any length) into at most `maxsplit` + 1 parts: a vector of strings.
 
-    Of a tensor of several strings a RaggedTensor, in eager code.
+    For several strings the result is a RaggedTensor, in eager code.
 
     >>> tf.strings.split("a b  c").numpy().tolist()
     [b'a', b'b', b'c']
@@ -94,7 +95,7 @@ def _bytes_split(input):
 
 @public
 def bytes_split(input, name=None):
-    """Return the bytes of a string, each a string; of several strings a RaggedTensor, in eager code.
+    """Split a string into its bytes, a vector of strings. Several strings give a RaggedTensor, in eager code.
 
     >>> tf.strings.bytes_split("abc").numpy().tolist()
     [b'a', b'b', b'c']
@@ -107,14 +108,14 @@ def bytes_split(input, name=None):
 
 
 def _padding(width, padding_width, padded):
-    """Return the number of pads that an n-gram of `width` can have on one side."""
+    """Return the number of pads on one side of an n-gram of `width`."""
     if not padded:
         return 0
     return width - 1 if padding_width is None else min(padding_width, width - 1)
 
 
 def _spans(length, widths, padding_width, padded, preserve):
-    """Return `(pads on each side, width)` of the n-grams of a row: of each width all that there is room for."""
+    """Return `(pads on each side, width)` of the n-grams of a row, for each width that fits."""
     found = []
     for width in widths:
         pads = _padding(width, padding_width, padded)
@@ -147,11 +148,11 @@ def _ngrams(data, *, widths, separator, pads, padding_width, preserve):
 def ngrams(
     data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False, name=None
 ):  # fmt: skip
-    """Return the n-grams along the last axis of `data`: so many neighbours as `ngram_width` (or each of it) says, joined by
+    """Return the n-grams along the last axis of `data`: `ngram_width` neighbours (an int, or each of a list) joined by
     `separator`.
 
-    `pad_values`, a string or a pair (left, right), stand up to `padding_width` times at both ends. Of a RaggedTensor these are
-    the n-grams of each of its innermost rows.
+    `pad_values`, a string or a pair (left, right), is added up to `padding_width` times at both ends. For a RaggedTensor the
+    result has the n-grams of each innermost row.
 
     >>> tf.strings.ngrams(["a", "b", "c"], 2).numpy().tolist()
     [b'a b', b'b c']
@@ -194,9 +195,7 @@ def _codec(name):
 
 
 def _characters(data, encoding, errors, replacement, control):
-    """Return `(characters, places)`: those of a string, and where each begins; what cannot be read is replaced, left out or an
-    error.
-    """
+    """Decode a string to `(characters, offsets)`. Invalid bytes are replaced, left out or an error."""
     found, places, start = [], [], 0
     while start < len(data):
         try:
@@ -249,9 +248,9 @@ def _is_character(code):
 def unicode_decode(
     input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
 ):  # fmt: skip
-    """Return the code points of a string, an int32 vector; of several strings a RaggedTensor, in eager code.
+    """Return the code points of a string, an int32 vector. Several strings give a RaggedTensor, in eager code.
 
-    Bytes that cannot be read are replaced by `replacement_char`, left out (`errors="ignore"`) or an error ("strict").
+    Invalid bytes are replaced by `replacement_char`, left out (`errors="ignore"`) or an InvalidArgumentError ("strict").
 
     >>> tf.strings.unicode_decode("né", "UTF-8").numpy().tolist()
     [110, 233]
@@ -263,7 +262,7 @@ def unicode_decode(
 def unicode_decode_with_offsets(
     input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
 ):  # fmt: skip
-    """Decode like `unicode_decode`, with the bytes at which the characters begin, an int64 vector.
+    """Decode like `unicode_decode`; return the byte offsets of the characters, an int64 vector, too.
 
     >>> characters, starts = tf.strings.unicode_decode_with_offsets("aé€", "UTF-8")
     >>> print(characters.numpy(), starts.numpy())
@@ -275,7 +274,7 @@ def unicode_decode_with_offsets(
 
 @public
 def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """Return the characters of a string, each a string; of several strings a RaggedTensor, in eager code.
+    """Split a string into its characters, a vector of strings. Several strings give a RaggedTensor, in eager code.
 
     >>> rows = tf.strings.unicode_split(["dü", "a"], "UTF-8").to_list()
     >>> print([[c.decode() for c in row] for row in rows])
@@ -286,7 +285,7 @@ def unicode_split(input, input_encoding, errors="replace", replacement_char=6553
 
 @public
 def unicode_split_with_offsets(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """Split like `unicode_split`, with the bytes at which the characters begin, an int64 vector.
+    """Split like `unicode_split`; return the byte offsets of the characters, an int64 vector, too.
 
     >>> characters, starts = tf.strings.unicode_split_with_offsets("aé€", "UTF-8")
     >>> print([c.decode() for c in characters.numpy()], starts.numpy())
@@ -313,9 +312,9 @@ def _encode(input, *, encoding, errors, replacement):
 
 @public
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
-    """Return the strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE.
+    """Encode the code points, int32, along the last axis of `input` to strings in UTF-8, UTF-16-BE or UTF-32-BE.
 
-    Of a RaggedTensor each innermost row makes up a string.
+    Each innermost row of a RaggedTensor becomes a string.
 
     >>> tf.strings.unicode_encode([71, 8364], "UTF-8").numpy().decode()
     'G€'

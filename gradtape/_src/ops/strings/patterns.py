@@ -18,7 +18,7 @@ POSIX = {
     "graph": "!-~", "lower": "a-z", "print": " -~", "punct": re.escape(string.punctuation), "space": "\\t\\n\\v\\f\\r ",
     "upper": "A-Z", "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
-ESCAPED = frozenset("afnrtvx")  # escapes that mean the same
+ESCAPED = frozenset("afnrtvx")  # escapes with the same meaning
 REFUSED = ("(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?#", "(?P=")
 
 
@@ -39,7 +39,7 @@ def _category(name):
 
 
 class _Translation:
-    """A pattern being translated, from left to right."""
+    """A pattern during its translation, from left to right."""
 
     def __init__(self, pattern):
         self.pattern, self.place, self.written = pattern, 0, []
@@ -77,7 +77,7 @@ class _Translation:
         return letter
 
     def escape(self, inside):
-        """Translate the character after a backslash, in a class or outside of one."""
+        """Translate the character after a backslash, inside or outside of a class."""
         if self.place >= len(self.pattern):
             raise _error(self.pattern, "trailing \\")
         letter = self.take()
@@ -123,7 +123,7 @@ class _Translation:
         return f"[^{members}]"
 
     def bracket(self):
-        """Return a class in brackets, of which the first one was taken."""
+        """Translate a class in brackets, after its opening bracket."""
         found = ["[^" if self.ahead("^") else "["]
         self.take(len(found[0]) - 1)
         if self.ahead("]"):
@@ -143,14 +143,14 @@ class _Translation:
             letter = self.take()
             if letter == "\\":
                 found.append(self.escape(inside=True))
-            else:  # what Python reads as an operation on sets is a character
+            else:  # Python would read this as an operation on sets, RE2 reads a character
                 found.append(f"\\{letter}" if letter in "[&~|" else letter)
         return "".join([*found, self.take()])
 
 
 @functools.lru_cache(256)
 def compiled(pattern):
-    """Return a pattern (text in RE2's syntax) as Python's; InvalidArgumentError if it is none."""
+    """Compile a pattern (text in RE2's syntax) with Python's `re`; InvalidArgumentError if it is invalid."""
     try:
         return re.compile(_Translation(pattern).run())
     except (re.error, ValueError, OverflowError) as error:
@@ -158,7 +158,7 @@ def compiled(pattern):
 
 
 def text_of(data):
-    """Decode bytes as text; invalid UTF-8 goes through unchanged."""
+    """Decode bytes to text; invalid UTF-8 is preserved."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -167,7 +167,7 @@ def bytes_of(text):
 
 
 def _rewritten(rewrite, groups):
-    """Return `rewrite` as pieces: text, and numbers of groups. None where RE2 cannot use it."""
+    """Split `rewrite` into pieces: text, and group numbers. None if RE2 would refuse it."""
     pieces, place = [], 0
     while place < len(rewrite):
         if rewrite[place] != "\\":
@@ -186,7 +186,7 @@ def _rewritten(rewrite, groups):
 
 
 def replaced(data, pattern, rewrite, everywhere):
-    """Return `data` with the first match of a compiled pattern, or every one, replaced. `\\1` in `rewrite` is a group."""
+    """Replace the first match, or every match, of a compiled pattern in `data`. `\\1` in `rewrite` is a group."""
     pieces = _rewritten(text_of(rewrite), pattern.groups)
     if pieces is None:
         return data
@@ -194,7 +194,7 @@ def replaced(data, pattern, rewrite, everywhere):
     result, last = [], 0
     ended = None
     for match in pattern.finditer(text):
-        if match.end() == match.start() == ended:  # RE2 finds nothing right behind a match
+        if match.end() == match.start() == ended:  # RE2 does not match the empty string right behind a match
             continue
         result += [text[last : match.start()], *[p if isinstance(p, str) else match[p] or "" for p in pieces]]
         last = ended = match.end()

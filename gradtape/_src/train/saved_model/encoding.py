@@ -1,4 +1,4 @@
-"""Attributes and arguments as JSON data: a closed set of kinds, none of which names code."""
+"""Attributes and arguments as JSON data of a closed set of kinds, none of which refers to code."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.values.dtypes import DType, as_dtype
 from gradtape._src.core.values.shape import TensorShape
 
-DEEPEST = 64  # nests and attributes are not deeper
+DEEPEST = 64  # maximum depth of nests and attributes
 RAISED: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (LookupError, NotImplementedError, RuntimeError, TypeError, ValueError)
 }
 
 
 class Unsaveable(Exception):
-    """Raised for a value that is no data: an object, or Python code."""
+    """Raised for a value that cannot be saved as data: an object, or Python code."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ class Unsaveable(Exception):
 
 
 def plain(value: Any) -> Any:
-    """Return a value that is no container as JSON data; Unsaveable if it is of none of the kinds."""
+    """Convert a value that is no container to JSON data; Unsaveable for other kinds."""
     kind = type(value)
     if value is None or kind in (bool, int, str):
         return value
@@ -62,7 +62,8 @@ def plain(value: Any) -> Any:
         return {"data": [kind.__name__, *[_plain_nest(getattr(value, field.name)) for field in dataclasses.fields(value)]]}
     if isinstance(value, Exception) and RAISED.get(kind.__name__) is kind:
         return {"raises": [kind.__name__, str(value)]}
-    spoken = "a value" if is_composed(value) else repr(value)  # its parts are not those of a call
+    # The parts of a composed value may not be arguments of the call.
+    spoken = "a value" if is_composed(value) else repr(value)
     raise Unsaveable(f"{spoken} of type {kind.__name__} is no data")
 
 
@@ -71,7 +72,7 @@ def _plain_nest(value: Any) -> Any:
 
 
 def restored(given: Any) -> Any:
-    """Return the value that `plain` wrote, a list as a tuple; ValueError for anything else."""
+    """Convert JSON data back to the value for `plain`, a list to a tuple; ValueError if they are invalid."""
     if given is None or type(given) in (bool, int, float, str):
         return given
     if type(given) is list:
@@ -104,7 +105,7 @@ _RESTORED: dict[str, Callable[[Any], Any]] = {
 
 
 def checked_shape(given: Any) -> tuple[int, ...]:
-    """Return a shape as a tuple; ValueError if it is none."""
+    """Convert JSON data to a shape; ValueError if they are none."""
     if type(given) is not list or len(given) > 64 or not all(type(n) is int and 0 <= n < 1 << 62 for n in given):
         raise ValueError(f"{given!r} is no shape")
     return tuple(given)
@@ -115,7 +116,7 @@ def checked_shape(given: Any) -> tuple[int, ...]:
 
 
 def nest_data(value: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
-    """Return a nest as JSON data; `leaf` encodes what is no container. Unsaveable for one that is too deep."""
+    """Convert a nest to JSON data; `leaf` encodes its leaves. Unsaveable for a nest that is too deep."""
     if depth > DEEPEST:
         raise Unsaveable(f"a nest deeper than {DEEPEST} is no data")
 
@@ -136,7 +137,7 @@ def nest_data(value: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
 
 
 def restored_nest(given: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
-    """Return the nest that `nest_data` wrote; ValueError for anything else."""
+    """Convert JSON data back to the nest for `nest_data`; ValueError if they are invalid."""
     if depth > DEEPEST:
         raise ValueError(f"a nest is deeper than {DEEPEST}")
 
@@ -162,14 +163,14 @@ def restored_nest(given: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any
 
 
 def named_tuple(name: Any, fields: Any) -> type:
-    """Return a class of named tuples; ValueError for names that are none."""
+    """Return a class of named tuples; ValueError for invalid names."""
     if not all(type(text) is str and text.isascii() and text.isidentifier() for text in (name, *fields)):
         raise ValueError(f"{name!r} and {fields!r} are no names")
     return collections.namedtuple(name, fields)
 
 
 class Mismatch(Exception):
-    """Raised where arguments do not fit those of a saved function."""
+    """Raised for arguments that do not match those of a saved function."""
 
 
 def matched(expected: Any, given: Any, tensor_of: Callable[[TensorSpec, Any], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Extents that a signature leaves open, as JSON data: sums of products of numbered symbols, and quotients rounded down."""
+"""Open extents of a signature as JSON data: sums of products of numbered symbols, and floored quotients."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from gradtape._src.core.values.dim import Atom, Dim
 from gradtape._src.core.values.ways import Path
 
-Point = tuple[Any, ...]  # what each numbered extent is: ints, or Dims where a function around leaves them open
+Point = tuple[Any, ...]  # the value of each numbered extent: ints, or Dims in a function with open extents
 LARGEST = 1 << 62
-DEEPEST = 32  # quotients of quotients
+DEEPEST = 32  # maximum nesting of quotients
 CANDIDATES = (3, 5, 7, 11, 13, 2, 1, 8, 64)
 
 
 def encoded(extent: Any, numbers: Mapping[Atom, int]) -> Any:
-    """Return an extent as JSON data; `numbers` are those of the symbols."""
+    """Convert an extent to JSON data; `numbers` maps symbols to their numbers."""
     if type(extent) is not Dim:
         return int(extent)
     return {"extent": [[c, [_encoded(atom, numbers) for atom in monomial]] for monomial, c in extent.terms]}
@@ -28,7 +28,7 @@ def _encoded(atom: Atom, numbers: Mapping[Atom, int]) -> Any:
 
 
 def at(given: Any, point: Point, depth: int = 0) -> Any:
-    """Return the extent that JSON data describe; ValueError if they describe none, or one beyond 64 bits."""
+    """Evaluate JSON data as an extent; ValueError if they are invalid, or the result is beyond 64 bits."""
     if type(given) is int:
         return given
     if type(given) is not dict or list(given) != ["extent"] or depth > DEEPEST:
@@ -55,14 +55,14 @@ def _atom(given: Any, point: Point, depth: int) -> Any:
 
 
 def holds(condition: Any, point: Point) -> bool:
-    """Return whether extents meet a condition, of which JSON data say what is 0, or less, or not."""
+    """Return whether extents meet a condition, in JSON data: that an expression is, or is not, 0 or negative."""
     relation, extent, answer = condition
     value = at(extent, point)
     return (value == 0 if relation == "==" else value < 0) is answer
 
 
 def spoken(condition: Any) -> str:
-    """Return a condition as a sentence, in which the extents are a, b, …"""
+    """Format a condition as a sentence, with the extents called a, b, …"""
     relation, extent, answer = condition
     return f"{_text(extent)} is {'' if answer else 'not '}{'0' if relation == '==' else 'negative'}"
 
@@ -85,7 +85,7 @@ def _letter(atom: Any) -> str:
 
 
 def example(way: Path, symbols: Sequence[Atom]) -> tuple[int, ...] | None:
-    """Return extents for which a function goes this way; None if none of those that are tried are some."""
+    """Return extents with which a function goes this way; None if none of the candidates do."""
     known = {c for d in way.asked for _, c in d.terms}
     candidates = [*CANDIDATES, *sorted({abs(c) for c in known if 0 < abs(c) < LARGEST} - {*CANDIDATES})]
     for first in candidates:

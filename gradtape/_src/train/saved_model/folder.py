@@ -1,8 +1,8 @@
-"""The folder of a saved model: one JSON file that says all, and the files of arrays and programs that it names by a token.
+"""The folder of a saved model: one JSON file, and files of arrays and programs with a common token in their names.
 
-A save writes its files under a new token, beside those of an older save. It is done when the JSON file takes the place of the
-old one, in one step. Only then are the files with the older token removed; those with other tokens are what a save left that
-was killed, and the next one removes them. Nothing else ever is: not by a list in a file, but by their names in two folders.
+A save writes its files under a new token, beside those of an older save. It is complete when its JSON file replaces the old
+one atomically. Only then are the files with the older token removed. Files with other tokens were left by a killed save, and
+the next save removes them. Files are removed only by their names in two folders, never by a list in a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gradtape._src.files.whole import remove_parts, replacing, writing
 FORMAT = "gradtape saved model 2"
 FILE = "saved_model.json"
 TENSORFLOWS = ("saved_model.pb", "saved_model.pbtxt")
-DATA = {"variables": ".safetensors", "stablehlo": ".bin"}  # the folders of a saved model, and how files in them end
+DATA = {"variables": ".safetensors", "stablehlo": ".bin"}  # the folders of a saved model, and the suffixes of their files
 TOKEN = r"[0-9a-f]{16}"
 
 
@@ -38,16 +38,16 @@ class Paths:
         self.constants = os.path.join(folder, "variables", f"constants-{token}")
 
     def stablehlo(self, signature: str) -> str:
-        """Return the file, within the folder, of a signature's StableHLO."""
+        """Return the file name, within the folder, of a signature's StableHLO."""
         return f"stablehlo/{re.sub(r'[^A-Za-z0-9_.]', '_', signature)}-{self.token}.bin"
 
     def remove(self) -> None:
-        """Remove these files, and the folders that are empty then."""
+        """Remove these files, and the folders that become empty."""
         _remove(self.folder, re.escape(self.token))
 
 
 def _remove(folder: str, tokens: str, kept: str | None = None) -> None:
-    """Remove the files whose token matches `tokens` and is not `kept`, and the folders that are empty then."""
+    """Remove the files whose token matches `tokens` and is not `kept`, and the folders that become empty."""
     for name, end in DATA.items():
         inside = Path(folder, name)
         for path in [*inside.iterdir()] if inside.is_dir() else ():
@@ -59,7 +59,7 @@ def _remove(folder: str, tokens: str, kept: str | None = None) -> None:
 
 
 def _clear(folder: str) -> None:
-    """Remove what saves have left that were killed, where a folder holds a saved model or nothing else."""
+    """Remove the leftovers of killed saves from a folder that holds a saved model or nothing else."""
     remove_parts(folder)
     before = _before(folder)
     if before is not None or not {*os.listdir(folder)} - {*DATA}:
@@ -68,9 +68,9 @@ def _clear(folder: str) -> None:
 
 @contextlib.contextmanager
 def written(folder: str) -> Iterator[tuple[Paths, dict[str, Any]]]:
-    """Give the files to write, and the dict of what the JSON file is to say, which is written last.
+    """Yield the files to write, and a dict for the JSON file, which is written last.
 
-    After an error the folder is as it was. AlreadyExistsError if it holds a saved model of another format.
+    An error leaves the folder unchanged. AlreadyExistsError if it holds a saved model of another format.
     """
     if not folder:
         raise ValueError("export_dir must be the path of a folder, and is an empty string.")
@@ -102,7 +102,7 @@ def written(folder: str) -> Iterator[tuple[Paths, dict[str, Any]]]:
 
 
 def _before(folder: str) -> Paths | None:
-    """Return the files of the save that a folder holds; AlreadyExistsError if it is none that this version of gradtape wrote."""
+    """Return the files of the save in a folder; AlreadyExistsError if this version of gradtape did not write it."""
     foreign = [name for name in (*TENSORFLOWS, FILE) if os.path.lexists(os.path.join(folder, name))]
     if foreign == [FILE]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -135,7 +135,7 @@ def read(folder: str) -> tuple[Paths, Any]:
 
 
 def refuse(folder: str) -> None:
-    """Raise the error for a folder without a saved model of gradtape's."""
+    """Raise the error for a folder without a saved model of gradtape."""
     found = [name for name in TENSORFLOWS if os.path.isfile(os.path.join(folder, name))]
     if found:
         raise UnimplementedError(

@@ -1,4 +1,4 @@
-"""Traced functions as JSON data: arguments and results, the Program, and what it takes besides its arguments."""
+"""Traced functions as JSON data: arguments and results, the Program, and its captures."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from gradtape._src.train.saved_model.writing import Writer, where
 
 logger = logging.getLogger("gradtape")
 
-RANKS = range(5)  # of a tensor whose rank is open, where no call tells others
-REFUSALS = (ValueError, TypeError, IndexError, InvalidArgumentError)  # what code raises for a shape that it does not take
-LAST = object()  # a result that is a tensor
+RANKS = range(5)  # tried for a tensor of open rank, if no call determines the ranks
+REFUSALS = (ValueError, TypeError, IndexError, InvalidArgumentError)  # errors of code that does not support a shape
+LAST = object()  # marks a result that is a tensor
 
 
 class Place(int):
@@ -37,16 +37,16 @@ class Place(int):
 
 
 class Tracer:
-    """Writes functions; `number_of` gives the number of a variable's object, and raises for one that is not tracked."""
+    """A writer of functions. `number_of` returns the number of a variable's object, and raises for an untracked variable."""
 
     def __init__(self, writer: Writer, number_of: Callable[[Variable, ConcreteFunction], int]) -> None:
         self._writer, self._number_of = writer, number_of
         self._fresh: dict[int, tuple[Function, Function]] = {}
 
     def function(self, function: Function, concretes: Sequence[ConcreteFunction] | None = None) -> dict[str, Any]:
-        """Return a function as JSON data, with each signature that it was traced for, or with these traces.
+        """Convert a function to JSON data, with each signature that it was traced for, or with the given traces.
 
-        One with an input signature is traced.
+        A function with an input signature is traced.
         """
         if concretes is None:
             of = function if function.input_signature is None else self._untraced(function)
@@ -67,13 +67,11 @@ class Tracer:
         }
 
     def _untraced(self, function: Function) -> Function:
-        """Return a copy of a function, without traces: those that are made to save it are none of the user's."""
+        """Return a copy of a function without traces, so that tracing for a save does not change the user's function."""
         return self._fresh.setdefault(id(function), (function, function.untraced()))[1]
 
     def _saveable(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
-        """Return the traces of a signature; none where an argument is an object, which no call of a loaded function could
-        give.
-        """
+        """Return the traces of a signature; none if an argument is an object, which no call of a loaded function could pass."""
         try:
             nest_data(concrete._arguments.fill(concrete._input_specs()), lambda x: isinstance(x, TensorSpec) or plain(x))
         except Unsaveable as error:
@@ -82,9 +80,7 @@ class Tracer:
         return self._of_ranks(concrete, function)
 
     def _of_ranks(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
-        """Return the traces of a signature: one, or where it leaves ranks open one for each rank that it was called with, or
-        takes.
-        """
+        """Return the traces of a signature: one, or with open ranks one for each rank that was called or is supported."""
         if all(spec.shape.rank is not None for spec in concrete._input_specs()):
             return [self.trace(concrete)]
         found: list[dict[str, Any]] = []
@@ -108,7 +104,7 @@ class Tracer:
         return found
 
     def trace(self, concrete: ConcreteFunction) -> dict[str, Any]:
-        """Return a traced function as JSON data; errors say why it cannot be saved, and at which line."""
+        """Convert a traced function to JSON data; errors say why it cannot be saved, and at which line."""
         specs = concrete._input_specs()
         try:
             if all(spec.shape.is_fully_defined() for spec in specs):
@@ -127,7 +123,7 @@ class Tracer:
         }
 
     def _open_ways(self, concrete: ConcreteFunction, shapes: Sequence[TensorShape]) -> list[dict[str, Any]]:
-        """Return what the function is for open extents: on a way that needs no call, and on those that its calls went."""
+        """Return the function on open extents: on the way that needs no call, and on the ways of its calls."""
         function = self._untraced(concrete._function)
         try:
             traces = function.open_traces(concrete._arguments, shapes)
@@ -149,7 +145,7 @@ class Tracer:
         )
 
     def _way(self, concrete: ConcreteFunction, way: Path, numbers: Mapping[Atom, int]) -> dict[str, Any]:
-        """Return what a function is on one way, whose symbols have these numbers."""
+        """Return a function on one way, with the given numbers of its symbols."""
         name = concrete._function._name
         if concrete.strategy.reason is not None:
             raise self._runs_eagerly(concrete._function, concrete.strategy.reason)
@@ -185,12 +181,11 @@ class Tracer:
 
 
 def _symbols(concrete: ConcreteFunction) -> list[Atom]:
-    """Return the symbols of the parameters of a function, in their order."""
     return [d.symbol for node in concrete._arguments.nodes for d in node.aval.shape if type(d) is Dim]
 
 
 def _ranks_of_calls(function: Function, specs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:
-    """Return the ranks of the tensors in the calls of a function that these specs admit."""
+    """Return the ranks of the tensors in calls of a function that match these specs."""
     found = set()
     for concrete in function._traced.values():
         known = [node.aval for node in concrete._arguments.nodes]
@@ -219,7 +214,7 @@ def _stated(spec: TensorSpec) -> Any:
 
 
 def _literal(value: Any) -> Any:
-    """Return the arguments that are no tensors, without objects that are a parameter's default."""
+    """Convert the arguments that are no tensors, except objects that are a parameter's default."""
     try:
         return {"value": plain(value)}
     except Unsaveable:

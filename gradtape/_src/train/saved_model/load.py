@@ -1,4 +1,4 @@
-"""`tf.saved_model.load`: the objects of a saved model, with real variables and functions that can be differentiated."""
+"""`tf.saved_model.load`: the objects of a saved model, with variables and differentiable functions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from gradtape._src.train.saved_model.restored import RestoredFunction, RestoredT
 from gradtape._src.train.saved_model.signatures import SignatureMap
 
 SERVE = ["serve"]
-MOST_HOLES = 1 << 16  # items of lists that are no objects, and stand as None
+MOST_HOLES = 1 << 16  # limit of list items that are no objects, and become None
 
 
 class LoadedObject(Tracked):
-    """An object that was loaded: its attributes are the variables, objects and functions that it was saved with."""
+    """A loaded object, with the saved variables, objects and functions as attributes."""
 
     signatures: SignatureMap
 
     def _tracked_children(self) -> dict[str, Any]:
-        """Return the children of this object by name. Signatures are made of functions when it is saved."""
+        """Return the children of this object by name, without the signatures, which a save derives from functions."""
         return {name: value for name, value in super()._tracked_children().items() if name != "signatures"}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -42,7 +42,7 @@ class LoadedObject(Tracked):
 
 
 class LoadedState(Stateful):
-    """The state of a table, an iterator or the like, which was saved; it is no such object, and is saved again as it is."""
+    """The saved state of a table, an iterator or the like, without the object. A save writes the state unchanged."""
 
     def __init__(self, saved_as: str, state: State) -> None:
         self.saved_as, self._state = saved_as, state
@@ -52,7 +52,7 @@ class LoadedState(Stateful):
         return self._state
 
     def restored(self, state: State) -> Callable[[], None]:
-        """Return the function that takes the arrays of a checkpoint."""
+        """Return a function that takes the arrays of a checkpoint."""
         return lambda: setattr(self, "_state", state)
 
 
@@ -68,10 +68,10 @@ def contains_saved_model(export_dir: Any) -> bool:
 
 @public
 def load(export_dir: Any, tags: Any = None, options: Any = None) -> Any:
-    """Load what `tf.saved_model.save` wrote: an object with the same variables, objects and functions as attributes.
+    """Load a model of `tf.saved_model.save`: an object with the same variables, objects and functions as attributes.
 
-    Its functions take what they were saved for, and are differentiated as any; `signatures` are the named ones. Nothing in the
-    folder is run, and all of it is checked: after an error nothing is left of it.
+    Its functions accept the saved signatures, and can be differentiated; `signatures` are the named ones. No code in the
+    folder is run, and all of it is checked. An error leaves no partial object.
 
     OSError if there is no saved model, DataLossError if it is damaged, UnimplementedError for one of TensorFlow's, ValueError
     for other `tags` than "serve".
@@ -99,7 +99,7 @@ def load(export_dir: Any, tags: Any = None, options: Any = None) -> Any:
 
 @contextlib.contextmanager
 def _damage(folder: str) -> Iterator[None]:
-    """Raise any error of a damaged folder's reader as one error, which names the folder."""
+    """Convert any error of a damaged folder's reader to one error that names the folder."""
     try:
         yield
     except MemoryError:
@@ -110,7 +110,7 @@ def _damage(folder: str) -> Iterator[None]:
 
 
 class Loader:
-    """Makes the objects of a saved model; `root` is the first of them."""
+    """A builder of the objects of a saved model; `root` is the first of them."""
 
     def __init__(self, model: Any, programs: Programs, values: Any) -> None:
         self._entries, self._values = model["objects"], values
@@ -125,7 +125,7 @@ class Loader:
         self.root.signatures = SignatureMap({name: self._signature(number) for name, number in model["signatures"].items()})
 
     def _object(self, entry: Any) -> Any:
-        """Return an object before anything hangs on it; None for a tuple, which is made of its items."""
+        """Return an object before its children are set; None for a tuple, which is built from its items."""
         match entry["kind"]:
             case "object":
                 return LoadedObject()
@@ -167,7 +167,7 @@ class Loader:
         if not isinstance(found, ConcreteFunction):
             raise ValueError("a signature is no concrete function.")
         if isinstance(results := found.structured_outputs, dict):
-            found.result_names = sorted(results)  # the order in which a dict is flattened
+            found.result_names = sorted(results)  # a dict is flattened in this order
         return found
 
     def _fill(self, number: int) -> None:

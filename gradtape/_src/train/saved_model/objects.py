@@ -1,4 +1,4 @@
-"""The objects of a saved model: what hangs on an object by name, variables and functions among it."""
+"""The objects of a saved model: children by name, with variables and functions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Functions = Function | ConcreteFunction
 
 
 class Objects:
-    """The objects under `root`, the root first, each with a number; as JSON data, `entries`, and as a checkpoint's `nodes`.
+    """The objects under `root`, the root first, numbered: as JSON data, `entries`, and as the `nodes` of a checkpoint.
 
-    `signatures` are functions besides, whose numbers are kept by name: `sign` enters them.
+    `signatures` are additional functions, added by `sign`, with their numbers by name.
     """
 
     def __init__(self, root: Any) -> None:
@@ -35,16 +35,16 @@ class Objects:
         self._found: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._number(root)
-        for number, value in enumerate(self._found):  # grows as it goes: breadth first
+        for number, value in enumerate(self._found):  # grows during the loop: breadth first
             self._enter(number, value)
         self.signatures: dict[str, int] = {}
 
     def sign(self, functions: Mapping[str, Functions]) -> None:
-        """Enter functions as signatures."""
+        """Add functions as signatures."""
         self.signatures = {name: self._function(function) for name, function in functions.items()}
 
     def _number(self, value: Any) -> int:
-        """Return the number of an object, which is a new one if the object is."""
+        """Return the number of an object; a new object gets the next number."""
         variable = saved_variable(value)
         kept = value if variable is None else variable
         if id(kept) not in self._numbers:
@@ -86,7 +86,7 @@ class Objects:
         self.entries.append(entry)
 
     def number_of(self, variable: Variable, function: ConcreteFunction) -> int:
-        """Return the number of a variable that a function uses; AssertionError if it is none of the objects."""
+        """Return the number of a variable that a function uses; AssertionError if it is not one of the objects."""
         number = self._numbers.get(id(variable))
         if number is None:
             raise AssertionError(
@@ -98,7 +98,7 @@ class Objects:
         return number
 
     def written(self, tracer: Tracer) -> list[dict[str, Any]]:
-        """Return the functions as JSON data."""
+        """Convert the functions to JSON data."""
         return [tracer.function(f) if isinstance(f, Function) else tracer.function(f._function, [f]) for f in self._functions]
 
 
@@ -125,7 +125,7 @@ def _variable(value: Variable, key: str) -> dict[str, Any]:
 
 
 def functions_of(value: Any) -> dict[str, Functions]:
-    """Return the functions that hang on an object, by name: its own attributes, and methods that are `tf.function`s."""
+    """Return the functions of an object by name: its own attributes, and methods that are `tf.function`s."""
     if isinstance(value, Mapping):
         return {str(name): item for name, item in value.items() if isinstance(item, Functions)}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""`SaveOptions` and `LoadOptions`, which TensorFlow's `save` and `load` take; and the names of its constants."""
+"""`SaveOptions` and `LoadOptions`, the arguments of TensorFlow's `save` and `load`; and its constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VARIABLES_DIRECTORY = VARIABLES_FILENAME = "variables"
 
 @dataclass
 class SaveOptions:
-    """TensorFlow's options for saving a model. They are accepted, as one way serves.
+    """TensorFlow's options for saving a model. They are accepted and have no effect.
 
     >>> options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     >>> tf.saved_model.save(tf.train.Checkpoint(w=tf.Variable(2.0)), "with options", options=options)
@@ -35,7 +35,7 @@ class SaveOptions:
 
 @dataclass
 class LoadOptions:
-    """TensorFlow's options for loading a model. They are accepted, as one way serves.
+    """TensorFlow's options for loading a model. They are accepted and have no effect.
 
     >>> tf.saved_model.save(tf.train.Checkpoint(w=tf.Variable(2.0)), "to load")
     >>> options = tf.saved_model.LoadOptions(experimental_io_device="/job:localhost")

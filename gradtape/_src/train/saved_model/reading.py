@@ -1,4 +1,4 @@
-"""Programs made of JSON data that nobody vouches for: each op is one of the registry, each shape is inferred again."""
+"""Programs from untrusted JSON data: each op is looked up in the registry, and each shape is inferred again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gradtape._src.ops.debugging.printing import PRINT
 from gradtape._src.train.saved_model.encoding import checked_shape, restored
 from gradtape._src.train.saved_model.extents import Point, at
 
-LARGEST_PROGRAM = 1 << 24  # operations, calls written out: what a few nested calls can multiply
+LARGEST_PROGRAM = 1 << 24  # limit of operations after expanding calls, which nested calls can multiply
 
 
 class Programs:
-    """The Programs of a saved model. They are made when they are asked for, for the extents of a call."""
+    """The Programs of a saved model, built on demand for the extents of a call."""
 
     def __init__(self, entries: list[Any], arrays: Mapping[str, np.ndarray]) -> None:
         self._entries, self._arrays = entries, arrays
@@ -33,9 +33,9 @@ class Programs:
         self._checked: set[int] = set()
 
     def make(self, number: Any, point: Point, check: bool = False) -> Program:
-        """Return Program `number` for these extents; ValueError if it is not well formed.
+        """Build Program `number` for these extents; ValueError if it is invalid.
 
-        Shapes and dtypes in the file are compared with what the ops infer; to `check`, with what the kernels give as well.
+        Shapes and dtypes in the file are compared with those the ops infer; with `check` also with the kernels' results.
         """
         for needed in self._needed(number):
             if (needed, point) not in self._made or (check and needed not in self._checked):
@@ -45,7 +45,7 @@ class Programs:
         return self._made[number, point]
 
     def _needed(self, number: Any) -> list[int]:
-        """Return the numbers of the Programs in a Program, each before those that hold it. All are less: there is no cycle."""
+        """Return the numbers of the Programs in a Program, inner ones first. Inner numbers are smaller, which excludes cycles."""
         if type(number) is not int or not 0 <= number < len(self._entries):
             raise ValueError(f"there is no program {number!r}")
         found, stack = {number}, [number]
@@ -88,7 +88,7 @@ class Programs:
         return program
 
     def attribute(self, given: Any, point: Point) -> Any:
-        """Return the value of an attribute for these extents; ValueError for what is none."""
+        """Return the value of an attribute for these extents; ValueError if it is invalid."""
         if type(given) is list:
             return tuple([self.attribute(item, point) for item in given])
         if type(given) is dict and len(given) == 1:
@@ -103,7 +103,6 @@ class Programs:
         return restored(given)
 
     def constant(self, key: str) -> np.ndarray:
-        """Return a constant."""
         return self._arrays[key]
 
 
@@ -119,7 +118,7 @@ def _avals(given: Any, point: Point) -> Any:
 
 
 def _numbers(attribute: Any) -> Iterator[Any]:
-    """Return the numbers of the Programs in an attribute."""
+    """Yield the numbers of the Programs in an attribute."""
     if type(attribute) in (list, tuple):
         for item in attribute:
             yield from _numbers(item)
@@ -128,7 +127,7 @@ def _numbers(attribute: Any) -> Iterator[Any]:
 
 
 def named_op(given: Any) -> Op:
-    """Return the op of this name, with the gradient that is named beside it and its checks; ValueError if there is no such op."""
+    """Return the op of this name, with its named gradient and its checks; ValueError for an unknown op."""
     if type(given) is dict and len(given) == 1 and not given.keys().isdisjoint(("used", "always")):
         ((guards, inner),) = given.items()
         made = named_op(inner)
@@ -143,14 +142,14 @@ def named_op(given: Any) -> Op:
 
 
 def _inferred(op: Op, attrs: tuple[Any, ...], given: tuple[Any, ...], stated: Any, check: bool) -> Any:
-    """Return the Aval of a result; ValueError unless it is the one that is `stated` and, to `check`, the kernel agrees."""
+    """Infer the Aval of a result; ValueError unless it equals `stated` and, with `check`, the kernel's result."""
     if len(attrs) != len(op.attributes):
         raise ValueError(f"{op.type} has {len(attrs)} attributes, not {len(op.attributes)}")
     named = dict(zip(op.attributes, attrs, strict=True))
     if op is PRINT and isinstance(named["stream"], str):
         raise ValueError("a print writes to a file")
     for number in [named[name] for name in ("num", "num_split") if name in named]:
-        if type(stated) is not tuple or number != len(stated):  # before it makes so many results
+        if type(stated) is not tuple or number != len(stated):  # checked before that many results are created
             raise ValueError(f"{op.type} gives {number!r} results, and the file says {stated!r}")
     result = op.result(given, attrs)
     if not _alike(result, stated):
@@ -165,7 +164,7 @@ def _inferred(op: Op, attrs: tuple[Any, ...], given: tuple[Any, ...], stated: An
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Return whether Avals, or tuples of them, are equal; where extents are not known, on the way that the function goes."""
+    """Return whether Avals, or tuples of them, are equal; unknown extents are compared on the function's way."""
     if type(one) is tuple and type(other) is tuple:
         return len(one) == len(other) and all(map(_alike, one, other))
     return one is other or (

@@ -1,4 +1,4 @@
-"""Functions that were loaded: what `tf.function` makes, with saved traces in the place of Python code."""
+"""Loaded functions: `tf.function`s with saved traces in place of Python code."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ KINDS = (_P.POSITIONAL_ONLY, _P.POSITIONAL_OR_KEYWORD, _P.VAR_POSITIONAL, _P.KEY
 
 
 class Opaque:
-    """Stands for an object that was the default of a parameter, and is not part of what was saved."""
+    """A placeholder for an object that was the default of a parameter, and was not saved."""
 
     def __repr__(self) -> str:
         return "<an object that was not saved>"
 
 
 class Way:
-    """A saved trace on one way: the conditions that extents meet on it, its results, and its Program for any of them."""
+    """A saved trace on one way: its conditions on extents, its results, and its Program for any extents that meet them."""
 
     def __init__(self, given: Any, count: int, programs: Programs, variables: Callable[[Any], Variable]) -> None:
         self._given, self._programs = given, programs
@@ -70,11 +70,11 @@ class Way:
         return restored(value) if kind == "value" else tensor(self._programs.constant(value))
 
     def takes(self, point: Point) -> bool:
-        """Return whether these extents meet its conditions."""
+        """Return whether these extents meet the conditions of the way."""
         return self.path.fits({d.symbol: extent for d, extent in zip(self.symbols, point, strict=True)})
 
     def body(self, point: Point, check: Sequence[Aval] | None = None) -> Traced:
-        """Return the function for these extents; to `check` that it takes these arguments, and what the file says of it."""
+        """Return the function for these extents. `check` are Avals of arguments to validate it and the file's statements with."""
         if point not in self._bodies:
             given, programs = self._given, self._programs
             program = programs.make(given["program"], point, check is not None)
@@ -100,7 +100,7 @@ class Way:
         return self._bodies[point]
 
     def _check(self, body: Traced, arguments: Sequence[Aval]) -> None:
-        """Raise ValueError unless the Programs take and give what the function says."""
+        """Raise ValueError unless the Programs match the parameters and results of the function."""
         taken = [*arguments, *[v.aval for v in body.variables], *[n.aval for n in body.captures]]
         taken += [STATE for _ in body.draws]
         program = body.program
@@ -132,7 +132,7 @@ def _looked_at(
 
 
 class RestoredTrace:
-    """One signature of a saved function: how its arguments are nested, and the ways that it goes for open extents."""
+    """One signature of a saved function: the nest of its arguments, and its ways for open extents."""
 
     def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
         stated: dict[int, list[Any]] = {}
@@ -153,12 +153,12 @@ class RestoredTrace:
                 way.body(way.example, self.avals(way.example))
 
     def avals(self, point: Point) -> list[Aval]:
-        """Return the Avals of the tensors among the arguments, for these open extents."""
+        """Return the Avals of the tensor arguments for these open extents."""
         shapes = [[point[n["open"]] if type(n) is dict else n for n in shape] for shape in self._shapes]
         return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
 
     def body(self, nodes: Sequence[Node]) -> Traced:
-        """Return the traced function for arguments of these shapes; InvalidArgumentError if it does not take them."""
+        """Return the traced function for arguments of these shapes; InvalidArgumentError if it does not support them."""
         pairs = [pair for shape, n in zip(self._shapes, nodes, strict=True) for pair in zip(shape, n.aval.shape, strict=True)]
         point = tuple([extent for stated, extent in pairs if type(stated) is dict])
         way = next((way for way in self.ways if way.takes(point)), None)
@@ -175,7 +175,7 @@ class RestoredTrace:
             raise invalid(f"The function was not saved for the open extents {list(point)}: {error}") from None
 
     def _spoken(self, point: Point) -> str:
-        """Say what shapes its first way takes, and which other condition these extents do not meet."""
+        """Describe the shapes of the first way, and the other condition that these extents violate."""
         way = self.ways[0]
         fixed = {atom: n for relation, d, answer in way.path.conditions if answer for atom, n in fixed_by(relation, d)}
         shown: list[Any] = [fixed.get(d.symbol) for d in way.symbols]
@@ -188,9 +188,9 @@ class RestoredTrace:
         return text if wrong is None or is_fixed else f"{text}, where {spoken(wrong)}"
 
     def fits(self, arguments: Any, convert: bool) -> Arguments:
-        """Return the arguments of a call as those of this signature; Mismatch if they are others.
+        """Convert the arguments of a call to those of this signature; Mismatch if they differ.
 
-        `convert`: numbers, lists and arrays may stand for tensors.
+        With `convert`, numbers, lists and arrays are accepted for tensors.
         """
 
         def tensor_of(spec: TensorSpec, given: Any) -> Tensor:
@@ -210,7 +210,7 @@ class RestoredTrace:
 
 
 def _argument(given: Any, shapes: dict[int, list[Any]]) -> Any:
-    """Return an argument: a TensorSpec, whose shape as it is stated is entered by its id, or a value."""
+    """Return an argument: a TensorSpec, whose declared shape is stored by its id, or a value."""
     if given == "object":
         return Opaque()
     ((kind, value),) = given.items()
@@ -223,7 +223,7 @@ def _argument(given: Any, shapes: dict[int, list[Any]]) -> Any:
 
 
 class RestoredFunction(Function):
-    """A function that was loaded: it can be called for the signatures that were saved, its `concrete_functions`."""
+    """A loaded function, which can be called for the saved signatures, its `concrete_functions`."""
 
     def __init__(self, given: Any, traces: list[RestoredTrace]) -> None:
         def code(*args: Any, **kwargs: Any) -> Any:
@@ -239,7 +239,7 @@ class RestoredFunction(Function):
         self.concrete_functions = [self._of(trace) for trace in traces]
 
     def _of(self, trace: RestoredTrace) -> ConcreteFunction:
-        """Return the traced function as it was saved, with its open extents."""
+        """Return the traced function as it was saved, with open extents."""
         opened = Opened([spec.shape for spec in trace.specs])
         for way in trace.ways:
             point = tuple(way.symbols)
@@ -254,15 +254,15 @@ class RestoredFunction(Function):
         if trace.ways[0].symbols:
             concrete = concrete.seen_through([TensorSpec(spec.shape, spec.dtype) for spec in trace.specs])
         concrete.name_inputs(trace.names)
-        return concrete.keep()  # a signature outlives the loaded object that the function belongs to
+        return concrete.keep()  # a signature outlives the loaded object with the function
 
     def open_traces(self, arguments: Arguments, shapes: Sequence[TensorShape]) -> list[ConcreteFunction]:
-        """Return the ways of the signature with these shapes, as they were saved."""
+        """Return the saved ways of the signature with these shapes."""
         opened = [c.opened for c in self.concrete_functions if [s.shape for s in c._input_specs()] == list(shapes)]
         return opened[0].traces if opened else []
 
     def all_concrete_functions(self) -> list[ConcreteFunction]:
-        """Return the functions for the signatures that were saved."""
+        """Return the concrete functions of the saved signatures."""
         return self.concrete_functions
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -308,7 +308,7 @@ class RestoredFunction(Function):
         )
 
     def untraced(self) -> Function:
-        """Return the function itself: it has no code to trace, and its Programs are there for all extents."""
+        """Return the function itself, which has no code to trace, and Programs for all extents."""
         return self
 
 

@@ -20,14 +20,14 @@ from gradtape._src.train.stablehlo import export_stablehlo
 
 @public
 def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None) -> None:
-    """Save an object with its variables and traced functions into a folder, from which `tf.saved_model.load` makes it again.
+    """Save an object with its variables and traced functions to a folder, for `tf.saved_model.load`.
 
-    Saved are the variables, modules, lists, dicts and functions that hang on `obj` (a `tf.Module`, Checkpoint or such): of a
-    `tf.function` each signature that it was traced for, or its input signature. An extent that is open in it stays open unless
-    the function itself fixes it; an open rank is each that the function was called with, or each from 0 to 4 that it takes.
-    `signatures` is a function with an input signature, a concrete function, or a dict of such: what is called by keyword and
-    gives a dict. A Keras model's call is one by default. The folder is written whole or not at all; a model that `save` wrote
-    there before is replaced. It holds data and no code.
+    The variables, modules, lists, dicts and functions under `obj` (a `tf.Module`, Checkpoint or the like) are saved. A
+    `tf.function` is saved with each signature that it was traced for, or with its input signature. Open extents remain open
+    unless the function itself fixes them. An open rank is saved as the ranks of calls, or as those from 0 to 4 that the
+    function supports. `signatures` is a function with an input signature, a concrete function, or a dict of these; they take
+    keywords and return dicts. The default for a Keras model is its call. The folder is written atomically, and replaces an
+    earlier model of `save`. It contains data and no code.
 
     ValueError for an object or function that cannot be saved. NotImplementedError for a function that runs as eager code.
     AssertionError for a variable that no saved object holds. AlreadyExistsError for a folder with a model of another format.
@@ -47,7 +47,7 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     if engine.local.trace.parent is not None or engine.graph_around() is not None:
         raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call outside.")
     if signatures is None:
-        signatures = getattr(obj, "_default_save_signature", None)  # a Keras model's, which may build its layers
+        signatures = getattr(obj, "_default_save_signature", None)  # of a Keras model, which may build its layers
     objects, writer = Objects(obj), Writer()
     given = canonical(signatures, functions_of(obj))
     once = {id(concrete): (concrete, name) for name, concrete in given.items()}  # one function may have two names
@@ -68,7 +68,7 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
 
 
 def _stablehlo(paths: Paths, name: str, function: ConcreteFunction) -> dict[str, str]:
-    """Write a signature as StableHLO, for other runtimes, and return its file; or the reason why it cannot be written."""
+    """Write a signature as StableHLO, for other runtimes; return its file, or the reason why that is impossible."""
     file = paths.stablehlo(name)
     names = function._keywords()
 

@@ -1,4 +1,4 @@
-"""Signatures: functions of named tensors that give named tensors, for those who know nothing else of the model."""
+"""Signatures: functions from named tensors to named tensors, the interface of a model for other programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT = "serving_default"
 
 
 class SignatureMap(Mapping[str, ConcreteFunction]):
-    """The signatures of a loaded object by name, each called with tensors by keyword; it cannot be changed."""
+    """The signatures of a loaded object by name, each called with tensors by keyword. The mapping is immutable."""
 
     def __init__(self, signatures: dict[str, ConcreteFunction]) -> None:
         self._signatures = signatures
@@ -34,9 +34,9 @@ class SignatureMap(Mapping[str, ConcreteFunction]):
 
 
 def canonical(signatures: Any, functions: Mapping[str, Any]) -> dict[str, ConcreteFunction]:
-    """Return `signatures` as functions by name; without it the one function that has an input signature.
+    """Return `signatures` as functions by name; by default the only function with an input signature.
 
-    ValueError for what is no function with an input signature.
+    ValueError for other values than functions with an input signature.
     """
     if signatures is None:
         known = [concrete for function in functions.values() if (concrete := _concrete(function)) is not None]
@@ -65,7 +65,7 @@ def _concrete(function: Any) -> ConcreteFunction | None:
 
 def _can_be_signature(concrete: ConcreteFunction) -> bool:
     if any(spec.shape.rank is None for spec in concrete._input_specs()):
-        return False  # a signature is one trace, and each rank is another
+        return False  # a signature is one trace, and each rank needs its own
     try:
         return bool(named_results(concrete, concrete.structured_outputs, DEFAULT))
     except ValueError:
@@ -73,7 +73,7 @@ def _can_be_signature(concrete: ConcreteFunction) -> bool:
 
 
 def named_results(concrete: ConcreteFunction, results: Any, signature: str) -> dict[str, Any]:
-    """Return the results of a function by name: those of a dict, or `output_0` and so on; ValueError for other nests."""
+    """Return the results of a function by name: the keys of a dict, or `output_0` and so on; ValueError for other nests."""
     if isinstance(results, Mapping):
         named = dict(results)
     else:
@@ -90,7 +90,7 @@ def named_results(concrete: ConcreteFunction, results: Any, signature: str) -> d
 
 
 def wrapped(concrete: ConcreteFunction, signature: str) -> ConcreteFunction:
-    """Return a traced function as a signature: its tensors by keyword, its results in a dict."""
+    """Convert a traced function to a signature: tensors by keyword, results in a dict."""
     names = concrete._keywords()
 
     def wrapper(**tensors: Any) -> dict[str, Any]:

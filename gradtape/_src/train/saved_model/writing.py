@@ -1,4 +1,4 @@
-"""Programs as JSON data. Open extents in it are numbered symbols."""
+"""Programs as JSON data. Open extents are numbered symbols."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from gradtape._src.ops.debugging.printing import PRINT
 from gradtape._src.train.saved_model.encoding import Unsaveable, plain
 from gradtape._src.train.saved_model.extents import encoded
 
-MOST_ORDERS = 4  # of a gradient function that uses its own function, after the first
+MOST_ORDERS = 4  # further orders that are saved of a gradient function that uses its own function
 
 
 class Writer:
-    """The table of Programs, and the arrays that they hold, as they are written."""
+    """The tables of Programs and of their arrays during a save."""
 
     def __init__(self) -> None:
         self.programs: list[dict[str, Any]] = []
         self.arrays: dict[str, np.ndarray] = {}
         self._known: dict[Any, int] = {}
-        self._orders = 0  # of gradient functions that use their own function, around what is written
+        self._orders = 0  # nesting of gradient functions that use their own function
         self._stored: dict[Any, str] = {}
 
     def program(self, program: Program, numbers: Mapping[Atom, int]) -> int:
-        """Enter a Program, whose symbols have these numbers, and return its own number."""
+        """Add a Program, whose symbols have the given numbers, and return its own number."""
         key = program, tuple(numbers)
         if key in self._known:
             return self._known[key]
@@ -65,7 +65,7 @@ class Writer:
             raise Unsaveable(f"{op.type} calls a Python function, which is no data: write it with tf.* functions")
         if op is PRINT and isinstance(attrs[op.attributes.index("stream")], str):
             raise Unsaveable("tf.print writes to a file, which a saved model may not: print to sys.stdout or sys.stderr")
-        if Trait.PLACES in op.traits:  # where a value lies is the machine's, not the model's
+        if Trait.PLACES in op.traits:  # placement depends on the machine, not on the model
             op, attrs = _identity.op, ()
         again = op is CLOSED and isinstance(attrs[1], Again)
         if again:
@@ -81,9 +81,9 @@ class Writer:
         return node
 
     def _finite(self, program: Program, closed: Closed, references: list[int]) -> tuple[Closed, list[int]]:
-        """Return a gradient function that uses its own function as the Program of one more order, with its inputs.
+        """Expand a gradient function that uses its own function to the Program of one more order, with its inputs.
 
-        After `MOST_ORDERS` of them an error takes its place.
+        After `MOST_ORDERS` orders an error replaces it.
         """
         first = references[: len(closed.where)]
         if self._orders == MOST_ORDERS:
@@ -99,7 +99,7 @@ class Writer:
         return closed._replace(program=made, where=where, raising=raising), [*first, *taken]
 
     def op(self, op: Op) -> Any:
-        """Return the name of an op; with the name of its gradient where that is an override, and with which checks it makes."""
+        """Return the name of an op, with the name of its gradient if that is overridden, and with the checks it makes."""
         if op.guards:
             return {op.guards: self.op(op.plain)}
         if op.on_host:
@@ -122,7 +122,7 @@ class Writer:
         return encoded(value, numbers) if type(value) is Dim else plain(value)
 
     def stored(self, array: np.ndarray) -> str:
-        """Enter an array, and return its key; equal arrays are stored once."""
+        """Store an array, and return its key; equal arrays are stored once."""
         content = tuple(array.ravel()) if array.dtype.kind == "O" else array.tobytes()
         key = (as_dtype(array.dtype).name, array.shape, content)
         if key not in self._stored:
@@ -136,11 +136,11 @@ def _aval(of: Aval, numbers: Mapping[Atom, int]) -> Any:
 
 
 def _avals(of: Any, numbers: Mapping[Atom, int]) -> Any:
-    """Return what an op gives: an Aval, or a list of what it gives several of."""
+    """Convert an Aval, or the Avals of several results, to JSON data."""
     return {"each": [_avals(one, numbers) for one in of]} if type(of) is tuple else _aval(of, numbers)
 
 
 def where(line: Line) -> str:
-    """Return the file and number of a line, as the end of a message."""
+    """Format a line as the end of a message."""
     file, number = file_and_number(line)
     return "" if file is None else f" [{place(file, number, short=True)}]"

@@ -1,4 +1,4 @@
-"""Colours."""
+"""Conversion of colours."""
 
 from keras.src.backend.common import dtypes
 from keras.src.backend.config import standardize_data_format

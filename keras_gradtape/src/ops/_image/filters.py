@@ -1,4 +1,4 @@
-"""Filters: blurs, edges."""
+"""Image filters: blurs and edges."""
 
 import gradtape as tf
 from keras_gradtape.src.ops._image.layout import batched
@@ -6,7 +6,7 @@ from keras_gradtape.src.ops.core import convert_to_tensor
 
 
 def _bell(size, sigma, dtype):
-    """`size` values of a normal density around the middle, which sum to 1."""
+    """Return `size` values of a normal density around the middle, which sum to 1."""
     x = tf.range(size, dtype=dtype) - (size - 1) / 2
     values = tf.exp(-0.5 * tf.square(x / sigma))
     return values / tf.reduce_sum(values)
@@ -17,7 +17,7 @@ def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None
     dtype = images.dtype
     sigma = convert_to_tensor(sigma, dtype)
 
-    def blurred(x):  # the filter is a product of one along rows and one along columns
+    def blurred(x):  # the filter is separable into one along rows and one along columns
         for place, axis in ((0, 1), (1, 0)):  # Keras's first size and sigma are those along the width
             bell = _bell(int(kernel_size[place]), sigma[place], dtype)
             shape = [1, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""The layout of images: with or without an axis of the batch, with channels last or first."""
+"""The layout of images: with or without batch, channels last or first."""
 
 from keras.src.backend.config import standardize_data_format
 
@@ -7,13 +7,13 @@ from keras_gradtape.src.ops.core import convert_to_tensor
 
 
 def one_of(name, value, accepted):
-    """ValueError unless the argument `name` has one of the `accepted` values."""
+    """Raise ValueError unless the argument `name` has one of the `accepted` values."""
     if value not in accepted:
         raise ValueError(f"Invalid value for argument `{name}`. Expected of one {list(accepted)}. Received: {name}={value}")
 
 
 def check_rank(images):
-    """ValueError unless `images` is one image or a batch of them."""
+    """Raise ValueError unless `images` is one image or a batch of images."""
     if images.ndim not in (3, 4):
         raise ValueError(
             "Invalid images rank: expected rank 3 (single image) or rank 4 (batch of images). "
@@ -22,7 +22,7 @@ def check_rank(images):
 
 
 def batched(function, images, data_format):
-    """`function`, of [batch, height, width, channels], of images that stand otherwise; its result stands as they do."""
+    """Apply `function`, for [batch, height, width, channels], to images of another layout, and restore the layout."""
     images = convert_to_tensor(images)
     check_rank(images)
     single = images.ndim == 3

@@ -1,4 +1,4 @@
-"""Images of other sizes."""
+"""Resizing of images."""
 
 import math
 
@@ -48,7 +48,7 @@ def resize(
 
 
 def _cropped(images, target):
-    """The middle of `images`, as large as the proportions of the target allow."""
+    """Crop `images` centrally to the aspect ratio of the target."""
     (height, width), (target_height, target_width) = images.shape[-3:-1], target
     crop_height = max(min(height, int(width * target_height / target_width)), 1)
     crop_width = max(min(width, int(height * target_width / target_height)), 1)
@@ -57,7 +57,7 @@ def _cropped(images, target):
 
 
 def _padded(images, target, fill_value):
-    """`images` with as much around them as the proportions of the target ask for."""
+    """Pad `images` to the aspect ratio of the target."""
     (height, width), (target_height, target_width) = images.shape[-3:-1], target
     rows = (max(height, int(width * target_height / target_width)) - height) // 2
     columns = (max(width, int(height * target_width / target_height)) - width) // 2
@@ -68,7 +68,7 @@ def _padded(images, target, fill_value):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Any scale and translation along any axes, which may be tensors: the weights are computed
+# Scaling and translation along any axes, by tensors: the weights are computed
 
 
 def _triangle(x):
@@ -97,7 +97,7 @@ _KERNELS = {
 
 
 def _weights(size, count, scale, translation, kernel, antialias):
-    """[size, count]: how much of each pixel is in each of the result's; each column sums to 1, or is 0 out of the image."""
+    """Return the weights, [size, count], of each pixel in each result pixel. Columns sum to 1, or to 0 outside of the image."""
     place = (tf.range(count, dtype=scale.dtype) + 0.5 - translation) / scale - 0.5
     distance = tf.abs(place - tf.expand_dims(tf.range(size, dtype=scale.dtype), 1))
     if antialias:

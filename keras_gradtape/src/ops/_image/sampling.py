@@ -1,4 +1,4 @@
-"""Images read at places between their pixels: maps of coordinates, projections, elastic deformations."""
+"""Interpolation of images: maps of coordinates, projections, elastic deformations."""
 
 import itertools
 from typing import Any
@@ -17,11 +17,11 @@ FILL_MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One axis: the pixels that a coordinate lies between
+# One axis: the pixels around a coordinate
 
 
 def _within(index, size, mode):
-    """`index` as one of an axis of `size`, and where it is one: None for everywhere."""
+    """Return `index` mapped into an axis of `size`, and a mask of valid indices (None if all are)."""
     if mode == "constant":
         inside = tf.logical_and(index >= 0, index < size)
         return tf.clip_by_value(index, 0, size - 1), inside
@@ -38,7 +38,7 @@ def _within(index, size, mode):
 
 
 def _pixels(coordinate, size, order, mode):
-    """`[(index, where it is inside or None, weight or None)]` of the pixels around `coordinate`."""
+    """Return `[(index, mask or None, weight or None)]` of the pixels around `coordinate`."""
     if coordinate.dtype.is_integer:
         return [(*_within(coordinate, size, mode), None)]
     if order == 0:
@@ -59,9 +59,9 @@ def _product(factors, combine):
 
 
 def _sampled(rows, extents, coordinates, order, mode, fill_value, offset=0):
-    """Pixels of images at `coordinates`, one tensor for each axis, whose `extents` the first axis of `rows` has flat.
+    """Sample images at `coordinates`, one tensor per axis; the first axis of `rows` is the flattened image of shape `extents`.
 
-    `offset` is where in `rows` an image begins; `rows` may have an axis of channels. Integers are rounded.
+    `offset` is the start of an image in `rows`, which may have a channel axis. Integers are rounded.
     """
     dtype = rows.dtype
     weight_dtype = coordinates[0].dtype if not dtype.is_floating else dtype
@@ -109,7 +109,7 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
 
 
 def _at(images, y, x, order, mode, fill_value):
-    """`images` read at `y` and `x`, [batch or 1, height, width]."""
+    """Sample `images` at `y` and `x`, [batch or 1, height, width]."""
     batch, height, width, channels = shape(images)
     rows = tf.reshape(images, [-1, channels])
     offset = tf.range(batch)[:, None, None] * (height * width)
@@ -122,7 +122,7 @@ def _grid(height, width, dtype="float32"):
 
 
 def _projected(images, transforms, interpolation, mode, fill_value):
-    """Pixel (x, y) of the result is that at ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k), k = c₀x + c₁y + 1."""
+    """Return the image with pixel (x, y) from ((a₀x + a₁y + a₂)/k, (b₀x + b₁y + b₂)/k), k = c₀x + c₁y + 1."""
     y, x = _grid(*shape(images)[1:3])
     a0, a1, a2, b0, b1, b2, c0, c1 = [t[:, None, None] for t in tf.unstack(transforms, axis=1)]
     k = c0 * x + c1 * y + 1.0
@@ -191,14 +191,14 @@ def elastic_transform(
     one_of("fill_mode", fill_mode, FILL_MODES)
     images = convert_to_tensor(images)
     dtype = images.dtype if images.dtype.is_floating else tf.float32
-    size = 6 * int(sigma) | 1  # the extent of the blur is one of the program
+    size = 6 * int(sigma) | 1  # the extent of the blur is part of the program
     seed = draw_seed(seed)
 
     def moved(x):
         extents = tuple(x.shape[:3])
         noise = sigma * tf.random.stateless_normal(extents, seed, dtype=dtype)
         blurred = gaussian_blur(noise[..., None], (size, size), (sigma, sigma), "channels_last")[..., 0]
-        # one shift for both axes, as Keras on TensorFlow has it: it draws both with one seed
+        # Keras on TensorFlow draws the shifts of both axes with one seed, so they are equal
         at_y, at_x = [at + alpha * blurred for at in _grid(extents[1], extents[2], dtype.name)]
         return _at(x, at_y, at_x, ORDERS[interpolation], fill_mode, fill_value)
 

@@ -18,14 +18,14 @@ def sigmoid(x):
 
 
 def _with_logits(output, logits):
-    """`output`, with what crossentropies would rather have beside it."""
+    """Return `output` with its logits attached, which cross-entropies prefer."""
     output._keras_logits = logits
     return output
 
 
 def sparse_sigmoid(x):
     x = convert_to_tensor(x)
-    return tf.where(x <= -1, 0.0, tf.where(x >= 1, 1.0, 0.5 * (x + 1)))  # at the edges its slope is 0
+    return tf.where(x <= -1, 0.0, tf.where(x >= 1, 1.0, 0.5 * (x + 1)))  # the derivative at the edges is 0
 
 
 def tanh(x):
@@ -123,7 +123,7 @@ def threshold(x, threshold, default_value):
 
 
 def _along(function, x, axis):
-    """`function` of `x` along `axis`; None stands for all axes together."""
+    """Apply `function` to `x` along `axis`; None means all axes together."""
     x = convert_to_tensor(x)
     if axis is None:
         return tf.reshape(function(tf.reshape(x, [-1]), 0), tf.shape(x))
@@ -149,6 +149,6 @@ def sparsemax(x, axis=-1):
     count = tf.reshape(tf.range(1, shape(x)[axis] + 1, dtype=x.dtype), places)
     support = descending - (total - 1) / count > 0
     size = tf.reduce_sum(tf.cast(support, x.dtype), axis, keepdims=True)
-    # Of the running sums within the support the last is the sum of the support
+    # The last running sum within the support is the sum of the support
     members = tf.reduce_sum(tf.where(support, descending, 0.0), axis, keepdims=True)
     return tf.nn.relu(x - (members - 1) / size)

@@ -1,4 +1,4 @@
-"""Convolutions of one to three spatial axes, and windows that are laid out or put together."""
+"""Convolutions of one to three spatial axes, and folding and unfolding of windows."""
 
 import math
 
@@ -20,7 +20,7 @@ _TRANSPOSED = {3: tf.nn.conv1d_transpose, 4: tf.nn.conv2d_transpose, 5: tf.nn.co
 
 
 def layout(data_format, rank):
-    """`(format, axis of the channels)` of images with `rank` axes, in TensorFlow's letters."""
+    """Return `(format, channel axis)` of images with `rank` axes, in TensorFlow's letters."""
     if rank not in CHANNELS_LAST:
         raise ValueError(f"Images have one to three spatial axes beside batch and channels. Received: an input of rank {rank}.")
     if standardize_data_format(data_format) == "channels_last":
@@ -57,11 +57,11 @@ def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None,
     letters, channel = layout(data_format, inputs.ndim)
     if inputs.ndim == 4:
         return tf.nn.depthwise_conv2d(inputs, kernel, _pair(strides), padding.upper(), letters, _pair(dilation_rate))
-    if inputs.ndim == 3:  # over two axes, the first of extent 1
+    if inputs.ndim == 3:  # computed over two axes, the first of extent 1
         axis, (stride,), (dilation,) = 3 - channel, _listed(strides), _listed(dilation_rate)
         wide = tf.expand_dims(inputs, axis), tf.expand_dims(kernel, 0)
         data_format = "channels_last" if channel == 2 else "channels_first"
-        # Of SAME padding there is none along an axis of extent 1
+        # SAME adds no padding along an axis of extent 1
         return tf.squeeze(depthwise_conv(*wide, (1, stride), padding, data_format, (1, dilation)), axis)
     kernel = tf.reshape(kernel, [*kernel.shape[:-2], 1, math.prod(kernel.shape[-2:])])
     return conv(inputs, kernel, strides, padding, data_format, dilation_rate)
@@ -114,7 +114,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    # The transpose of `unfold`: a transposed convolution that puts channel c·cells + k at cell k of channel c
+    # The transpose of `unfold`: a transposed convolution that adds channel c·cells + k at cell k of channel c
     x = convert_to_tensor(x)
     size, rates, strides, padded = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding)
     extents = [n + 2 * p for n, p in zip(_pair(output_size), padded, strict=True)]

@@ -37,7 +37,7 @@ def _greedy(inputs, lengths, merge_repeated, blank):
     if merge_repeated:
         repeated = classes[:, 1:] == classes[:, :-1]
         said = tf.logical_and(said, tf.pad(tf.logical_not(repeated), [[0, 0], [1, 0]], constant_values=True))
-    order = tf.argsort(tf.cast(said, "int32"), -1, "DESCENDING", stable=True)  # what is said comes first
+    order = tf.argsort(tf.cast(said, "int32"), -1, "DESCENDING", stable=True)  # emitted labels come first
     batch, count = extents_of(classes)
     rows = tf.range(batch)[:, None] * count
     classes = take_rows(tf.reshape(tf.where(said, classes, -1), [-1]), order + rows)

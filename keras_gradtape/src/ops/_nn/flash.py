@@ -1,4 +1,4 @@
-"""Attention by the fused kernel of cuDNN, which keeps no logits (Dao et al., "FlashAttention", 2022)."""
+"""Attention by the fused kernel of cuDNN, which does not store logits (Dao et al., "FlashAttention", 2022)."""
 
 import functools
 import math
@@ -8,14 +8,14 @@ import jax.numpy as jnp
 
 import gradtape as tf
 
-# Less than so many logits for each head are computed as fast without it.
+# With fewer logits per head XLA is as fast.
 WORTH = 512 * 256
 WIDEST = 128
 LEAST = -0.7 * float(jnp.finfo("float32").max)
 
 
 def why_not(query, key, value, bias):
-    """Say in words why the fused kernel cannot compute this attention; None if it can."""
+    """Return the reason why the fused kernel cannot compute this attention; None if it can."""
     if not tf.config.list_physical_devices("GPU") or not tf.test.is_built_with_cuda():
         return "there is no GPU of CUDA"
     if query.dtype not in (tf.bfloat16, tf.float16):
@@ -36,7 +36,7 @@ def why_not(query, key, value, bias):
 
 @functools.lru_cache
 def _refused(function, *specs):
-    """Return what JAX has against shapes and dtypes, on this machine; None if nothing."""
+    """Return JAX's objection to these shapes and dtypes on this machine; None if there is none."""
     try:
         jax.eval_shape(function, *specs)
     except (NotImplementedError, RuntimeError, ValueError) as error:
@@ -45,13 +45,13 @@ def _refused(function, *specs):
 
 
 def is_worth_it(query, key):
-    """Return whether the fused kernel is faster than what XLA makes of attention; not where lengths are open."""
+    """Return whether the fused kernel is faster than XLA's attention; False for open lengths."""
     lengths = query.shape[1], key.shape[1]
     return None not in lengths and lengths[0] * lengths[1] >= WORTH
 
 
 def scaled_dot_product_flash_attention(query, key, value, mask, scale, is_causal):
-    """Return `scaled_dot_product_attention` by cuDNN; on other devices, and for derivatives of gradients, by XLA."""
+    """Compute `scaled_dot_product_attention` by cuDNN; on other devices, and for second derivatives, by XLA."""
     if is_causal and query.shape[1] != key.shape[1]:
         causal = tf.linalg.band_part(tf.ones([query.shape[1], key.shape[1]], tf.bool), -1, 0)
         mask, is_causal = causal if mask is None else tf.logical_and(mask, causal), False
@@ -65,10 +65,10 @@ def scaled_dot_product_flash_attention(query, key, value, mask, scale, is_causal
 
 @functools.lru_cache
 def _functions(scale, is_causal):
-    """Return the fused and the plain function of query, key, value and, where there is one, mask."""
+    """Return the fused and the plain function of query, key, value and an optional mask."""
 
     def fused(query, key, value, mask=None):
-        # The gradient asks for the logarithms, too: so XLA finds one call where there would be two.
+        # The logarithms are requested for the gradient, so that XLA finds one call instead of two.
         with jax.numpy_dtype_promotion("standard"):
             attended, _ = jax.nn.dot_product_attention(
                 query, key, value, mask=mask, scale=scale, is_causal=is_causal, implementation="cudnn", return_residual=True

@@ -21,7 +21,7 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 
 def _sparse_one_hot(x, num_classes, axis, dtype):
-    """A SparseTensor that stores an element for each class number; that of a negative one is 0, as on TensorFlow."""
+    """Return a SparseTensor with an element for each class number; as on TensorFlow, that of a negative number is 0."""
     places = tf.meshgrid(*[tf.range(extent, dtype="int64") for extent in extents_of(x)], indexing="ij")
     places.insert(axis, tf.maximum(x, 0))
     indices = tf.stack([tf.reshape(place, [-1]) for place in places], 1)
@@ -32,7 +32,7 @@ def _sparse_one_hot(x, num_classes, axis, dtype):
 
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x = convert_to_tensor(x)
-    if sparse:  # bools have no maximum
+    if sparse:  # `maximum` does not support bools
         known = "float32" if dtype is None else standardize_dtype(dtype)
         encoded = one_hot(x, num_classes, axis, "int32" if known == "bool" else known, sparse)
         return tf.cast(tf.sparse.reduce_max(encoded, 1 if x.ndim > 1 else 0, output_is_sparse=True), known)
@@ -54,16 +54,16 @@ def _same_shape(target, output):
 
 
 def _log_probabilities(output, axis):
-    """The logarithm of what sums to 1 along `axis`, kept away from 0 and 1."""
+    """Return the logarithm of `output`, normalized along `axis` and clipped away from 0 and 1."""
     output = output / tf.reduce_sum(output, axis, keepdims=True)
     return tf.math.log(tf.clip_by_value(output, epsilon(), 1.0 - epsilon()))
 
 
 def _logits(output, from_logits, kind):
-    """`(output, from_logits)`, or the logits of which a softmax or sigmoid (an op of type `kind`) made `output`.
+    """Return `(output, from_logits)`, or the logits from which a softmax or sigmoid (of type `kind`) computed `output`.
 
-    So nothing is lost where a probability is rounded to 0 or 1, nor its gradient. As on TensorFlow: Keras keeps the logits beside
-    what its own functions give, and in a function the op that made a tensor is known.
+    This keeps precision, also of the gradient, where a probability is rounded to 0 or 1. As on TensorFlow, Keras attaches the
+    logits to results of its own functions. In a function the op that computed a tensor is known.
     """
     logits = getattr(output, "_keras_logits", None)
     if logits is None and isinstance(output, EagerTensor) and not tf.executing_eagerly():
@@ -97,7 +97,7 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
     target, output = convert_to_tensor(target), convert_to_tensor(output)
-    if target.dtype != tf.int32:  # which is read as it is: whether it is in range is looked at
+    if target.dtype != tf.int32:  # int32 is not converted, and its range is checked
         target = cast(target, "int64")
     if target.ndim == output.ndim and target.shape[-1] == 1:
         target = tf.squeeze(target, -1)

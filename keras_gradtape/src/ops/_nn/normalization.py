@@ -13,7 +13,7 @@ def moments(x, axes, keepdims=False, synchronized=False):
     dtype = x.dtype
     if dtype.size > 2:
         return tf.nn.moments(x, axes, keepdims=keepdims)
-    # In float32, as a sum of squares soon leaves the range of 16 bits
+    # In float32, as sums of squares overflow 16-bit floats
     parts = tf.nn.moments(tf.cast(x, "float32"), axes, keepdims=keepdims)
     return tuple([tf.cast(tf.clip_by_value(part, -HALF, HALF), dtype) for part in parts])
 

@@ -1,4 +1,4 @@
-"""Maxima and means over windows of images."""
+"""Maximum and mean pooling."""
 
 import numpy as np
 from keras.src.backend.common.backend_utils import compute_adaptive_pooling_window_sizes
@@ -25,7 +25,7 @@ def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=N
 
 
 def _adaptive(pool, inputs, output_size, data_format):
-    """One axis after the other: window i of n goes from ⌊i·size/n⌋ to ⌈(i + 1)·size/n⌉, so there are at most two sizes."""
+    """Pool axis by axis: window i of n goes from ⌊i·size/n⌋ to ⌈(i + 1)·size/n⌉, so there are at most two sizes."""
     inputs = convert_to_tensor(inputs)
     letters, channel = layout(data_format, inputs.ndim)
     axes = [axis for axis in range(1, inputs.ndim) if axis != channel]

@@ -1,1 +1,1 @@
-"""The families of `numpy.py`."""
+"""The function families of `numpy.py`."""

@@ -1,4 +1,4 @@
-"""Functions of two operands, element by element: arithmetic, comparison, logic, bits."""
+"""Element-wise functions of two operands: arithmetic, comparison, logic, bits."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The functions of `keras.ops.numpy` that are gradtape's NumPy under Keras's policy, by their signatures in Keras."""
+"""The functions of `keras.ops.numpy` that are gradtape's NumPy under Keras's policy, with Keras's signatures."""
 
 import functools
 import inspect
@@ -70,7 +70,7 @@ _NAMES = (
 _FUNCTIONS = vars(elements) | vars(pairs) | vars(products) | vars(shapes) | vars(statistics) | vars(search) | vars(numpy)
 
 
-# These have Keras's signatures themselves.
+# These have Keras's signatures already.
 _THE_SAME = """
     array_split corrcoef correlate digitize fmax fmin fmod histogram isin ldexp nan_to_num nanpercentile
     nanquantile percentile quantile searchsorted trapezoid unique unravel_index
@@ -99,7 +99,7 @@ def _bound(name, signature):
 
 
 def _by_name(function, rest, count):
-    """Return a function of at most `count` arguments, the last of which another one takes by these names."""
+    """Adapt a function of at most `count` arguments, so that the last ones, `rest`, are passed by name."""
     first = count - len(rest)
 
     def call(*args, **named):

@@ -1,4 +1,4 @@
-"""New tensors: filled, counted, windows."""
+"""Creation of tensors: filled, sequences, windows."""
 
 import math
 
@@ -50,7 +50,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10, dtype=None, axis=0):
 
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    # Both bounds have one sign.
+    # Both bounds have the same sign.
     start, stop, _ = pair(start, stop, float)
     exponents = linspace(tf.math.log(tf.abs(start)), tf.math.log(tf.abs(stop)), num, endpoint, axis=axis)
     sign = tf.broadcast_to(tf.sign(start), broadcast_shapes(extents_of(start), extents_of(stop)))

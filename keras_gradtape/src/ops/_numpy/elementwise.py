@@ -1,4 +1,4 @@
-"""Functions of one operand, element by element."""
+"""Element-wise functions of one operand."""
 
 import functools
 
@@ -22,7 +22,7 @@ def i0(x):
 
 
 def of_rows(function):
-    """`function` of a tensor, and of each row of IndexedSlices, as on TensorFlow: rows of one index are added afterwards."""
+    """Apply `function` to a tensor, or to the rows of IndexedSlices; as on TensorFlow, repeated rows are added afterwards."""
 
     @functools.wraps(function)
     def call(x, *args):

@@ -15,7 +15,7 @@ def matmul(x1, x2):
     x1, x2, dtype = pair(first, second)
     if dtype.is_floating and x1.ndim > 1 and x2.ndim > 1:
         return tf.matmul(x1, x2)
-    if first.dtype is tf.int8 and second.dtype is tf.int8:  # summed in int32, and stays there
+    if first.dtype is tf.int8 and second.dtype is tf.int8:  # the sum is in int32, and so is the result
         x1, x2 = tf.cast(x1, tf.int32), tf.cast(x2, tf.int32)
     return KERAS.product(_matmul, x1, x2)
 
@@ -41,7 +41,7 @@ def einsum(subscripts, *operands, **kwargs):
 
 @functools.lru_cache(maxsize=512)
 def _with_result(equation):
-    """An equation in which every dimension of the ellipsis that the result lacks is kept: it must be there if an input has it."""
+    """Return the equation with the ellipsis in the result, so that every dimension of an input's ellipsis is kept."""
     if "->" in equation or "..." not in equation:
         return equation
     labels = re.sub(r"[^a-zA-Z]", "", equation)

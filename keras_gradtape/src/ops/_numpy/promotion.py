@@ -1,6 +1,6 @@
-"""Keras's policy for gradtape's NumPy: dtypes as Keras promotes them, int32 for places, Keras's errors.
+"""Keras's policy for gradtape's NumPy: Keras's promotion of dtypes, int32 for indices, Keras's errors.
 
-Keras's lattice is JAX's; a dtype of 64 bits stays one, as with TensorFlow (`keep_64_bits` of the hook).
+Keras's lattice is JAX's, but 64-bit dtypes are kept, as with TensorFlow (`keep_64_bits` of the hook).
 """
 
 import functools
@@ -12,9 +12,9 @@ import gradtape as tf
 from gradtape._src.ops.numpy.policy import Policy
 from keras_gradtape.src.ops.core import convert_to_tensor
 
-NUMBERS = (int, float, complex)  # what has no dtype of its own: bool is an int, but keeps its dtype
+NUMBERS = (int, float, complex)  # types without a dtype; bool is an int, but keeps its dtype
 
-# What the sum of many small integers needs room for
+# Dtypes of sums of small integers
 _SUMS = {
     tf.bool: tf.int32,
     tf.int8: tf.int32,
@@ -22,7 +22,7 @@ _SUMS = {
     tf.uint8: tf.uint32,
     tf.uint16: tf.uint32,
 }
-# Dtypes in which products of matrices are computed; others are brought to one of them, and the result back.
+# Dtypes in which matrix products are computed; other operands are converted, and so is the result.
 _PRODUCTS = {
     tf.bool: tf.int32,
     tf.int8: tf.int32,
@@ -32,9 +32,9 @@ _PRODUCTS = {
     tf.uint32: tf.int64,
 }
 
-# Processors take -0, and what is nearer to 0 than normal numbers, for 0: in argmax and argmin they count as less, as with Keras's
-# other backends. Their exponent's bits are 0, so that as integers they are the least: the integer type, the first that is normal,
-# and what stands for them.
+# Processors treat -0 and subnormal numbers as 0. In argmax and argmin they count as less than 0, as on Keras's other backends.
+# As integers they are the least, since their exponent bits are 0. Each row: the integer type, the first normal number, and the
+# replacement.
 _BELOW_ZERO = {
     tf.float32: (tf.int32, -(2**31) + 2**23, -(2.0**-126)),
     tf.float64: (tf.int64, -(2**63) + 2**52, -(2.0**-1022)),
@@ -42,7 +42,7 @@ _BELOW_ZERO = {
 
 
 def result_type(*types):
-    """The DType that operands of `types` (DTypes, names or Python types) are brought to."""
+    """Return the DType to which operands of `types` (DTypes, names or Python types) are promoted."""
     return _result_type(types, floatx())
 
 
@@ -52,7 +52,7 @@ def _result_type(types, default):  # floats without a dtype become the default
 
 
 def cast(x, dtype):
-    """A tensor in the DType `dtype`."""
+    """Convert a tensor to the DType `dtype`."""
     return x if x.dtype is dtype else tf.cast(x, dtype)
 
 
@@ -64,33 +64,33 @@ class KerasPolicy(Policy):
     RELU = False
 
     def refused(self, message):
-        """The error of TensorFlow's op."""
+        """Return the error of TensorFlow's op."""
         return tf.errors.InvalidArgumentError(None, None, message)
 
     def array(self, value, dtype=None):
-        """`value` as a Tensor."""
+        """Convert `value` to a Tensor."""
         if not isinstance(value, tf.Tensor):
             return convert_to_tensor(value, dtype)
         return value if dtype is None else cast(value, dtype)
 
     def dtype(self, dtype):
-        """A dtype argument as a DType; None is floatx."""
+        """Convert a dtype argument to a DType; None is floatx."""
         return tf.as_dtype(floatx() if dtype is None else standardize_dtype(dtype))
 
     def result_type(self, *values):
-        """The DType that values are brought to."""
+        """Return the DType to which values are promoted."""
         return result_type(*[type(x) if type(x) in NUMBERS else tensor(x).dtype for x in values])
 
     def promoted(self, *values):
-        """Values as tensors of their common dtype."""
+        """Convert values to tensors of their common dtype."""
         kept = [x if type(x) in NUMBERS else tensor(x) for x in values]
         dtype = self.result_type(*kept)
         return [tensor(x, dtype) for x in kept]
 
     def operands(self, x1, x2, *more):
-        """`(x1, x2, dtype)`: two operands of one dtype, that of `result_type` (together with the types `more`).
+        """Return `(x1, x2, dtype)`: two operands of one dtype, that of `result_type` (together with the types `more`).
 
-        A Python number beside a tensor stays a number, which takes the tensor's dtype when an op records it.
+        A Python number beside a tensor remains a number, which an op converts to the tensor's dtype.
         """
         if not isinstance(x1, tf.Tensor):
             if type(x1) in NUMBERS:
@@ -111,70 +111,70 @@ class KerasPolicy(Policy):
         return cast(x1, dtype), cast(x2, dtype), dtype
 
     def counted(self, x1, x2):
-        """`operands` of which bools count as int32."""
+        """Return `operands`, with bools as int32."""
         x1, x2, dtype = self.operands(x1, x2)
         return (tf.cast(x1, tf.int32), tf.cast(x2, tf.int32), tf.int32) if dtype is tf.bool else (x1, x2, dtype)
 
     def fraction(self, x1, x2):
-        """The operands of a quotient, as floats."""
+        """Return the operands of a quotient as floats."""
         return self.operands(x1, x2, float)[:2]
 
     def floating(self, value):
-        """`value` as a tensor of a floating (or complex) dtype: integers and bools become floats."""
+        """Convert `value` to a floating (or complex) tensor: integers and bools become floats."""
         x = tensor(value)
         dtype = x.dtype
         return x if dtype.is_floating or dtype.is_complex else tf.cast(x, result_type(dtype, float))
 
     def angular(self, value):
-        """`value` as floats: those of int64 are float64."""
+        """Convert `value` to floats; int64 becomes float64."""
         x = tensor(value)
         return tf.cast(x, tf.float64) if x.dtype is tf.int64 else floating(x)
 
     def floats(self, x1, x2):
-        """`operands` as tensors of floats."""
+        """Return `operands` as floating tensors."""
         return pair(x1, x2, float)[:2]
 
     def averaged(self, value):
-        """`value` as floats, in float32 where it holds integers."""
+        """Convert `value` to floats; integers become at least float32."""
         x = tensor(value)
         return x if x.dtype.is_floating or x.dtype.is_complex else tf.cast(x, result_type(x.dtype, "float32"))
 
     def numeric(self, value):
-        """`value` as a tensor of numbers: bools become int32."""
+        """Convert `value` to a tensor of numbers: bools become int32."""
         x = tensor(value)
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
 
     def truth(self, value):
-        """`value` as a tensor of bools: whether it is not zero."""
+        """Convert `value` to a tensor of bools: whether it is not zero."""
         return cast(tensor(value), tf.bool)
 
     def nowhere(self, x):
-        """A predicate of floats that no element of `x` fulfils."""
+        """Return the result of a predicate of floats that is false for all of `x`."""
         return tf.zeros_like(x, tf.bool)
 
     def summed(self, value):
-        """`value` in the dtype of its sum or product."""
+        """Convert `value` to the dtype of its sum or product."""
         x = tensor(value)
         return cast(x, _SUMS.get(x.dtype, x.dtype))
 
     def running(self, value):
-        """`value` in the dtype of its running sums."""
+        """Convert `value` to the dtype of its running sums."""
         return self.numeric(value)
 
     def product(self, function, *values):
-        """`function` of tensors in a dtype that it can be computed in."""
+        """Apply `function` to tensors in a dtype that it supports."""
         values = self.promoted(*values)
         dtype = values[0].dtype
         wide = _PRODUCTS.get(dtype)
         return function(*values) if wide is None else tf.cast(function(*[tf.cast(x, wide) for x in values]), dtype)
 
     def check_extremum(self, x, axis):
-        """Refuse the extremum of nothing."""
+        """Raise ValueError for the extremum of an empty tensor."""
         if 0 in x.shape and 0 in [x.shape[a] for a in self.axes(axis, x.ndim)]:
             raise ValueError(f"Cannot compute the extremum of an empty tensor. Received: shape={tuple(x.shape)}, axis={axis}")
 
     def ordered(self, value):
-        """`value` with numbers for -0 and what is nearer to 0 than normal numbers, which count as less than 0."""
+        """Return `value` with -0 and subnormal numbers replaced by numbers below 0, so that they compare as less than 0."""
         x = tensor(value)
         if not x.dtype.is_floating:
             return x
@@ -183,7 +183,7 @@ class KerasPolicy(Policy):
         return tf.where(tf.bitcast(x, integer) < normal, tiny, x)
 
     def axis(self, axis, rank, what="axis"):
-        """One axis as an int ≥ 0; ValueError outside of [-rank, rank)."""
+        """Convert one axis to an int ≥ 0; ValueError outside of [-rank, rank)."""
         axis = int(axis)
         if not -rank <= axis < rank:
             raise ValueError(f"{what} {axis} is out of bounds for a tensor of {rank} dimensions.")
@@ -196,17 +196,17 @@ canonical, axes_of = KERAS.axis, KERAS.axes
 
 
 def _beside_number(x, number, more):
-    """`operands` of a tensor and a Python number."""
+    """Return `operands` of a tensor and a Python number."""
     dtype = x.dtype
     if dtype.is_floating and type(number) is not complex:
         return x, number, dtype
     dtype = result_type(dtype, type(number), *more)
     if dtype.is_integer and (number < 0 if dtype.is_unsigned else not dtype.min <= number <= dtype.max):
-        number = tf.cast(tf.convert_to_tensor(number, tf.int64), dtype)  # which wraps around
+        number = tf.cast(tf.convert_to_tensor(number, tf.int64), dtype)  # the cast wraps around
     return cast(x, dtype), number, dtype
 
 
 def pair(x1, x2, *more):
-    """`operands`, both as tensors."""
+    """Return `operands`, both as tensors."""
     x1, x2, dtype = operands(x1, x2, *more)
     return tensor(x1, dtype), tensor(x2, dtype), dtype

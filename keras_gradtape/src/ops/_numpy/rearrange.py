@@ -1,4 +1,4 @@
-"""Shapes and places: the same elements, turned around, joined, cut, padded."""
+"""Changes of shape and order: moving axes, joining, splitting, padding."""
 
 import numpy as np
 

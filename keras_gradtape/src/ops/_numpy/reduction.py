@@ -1,4 +1,4 @@
-"""Reductions over axes, and running ones."""
+"""Reductions over axes, and running reductions."""
 
 import gradtape as tf
 from gradtape._src.core.tensors.tensor import extents_of

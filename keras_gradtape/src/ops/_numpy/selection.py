@@ -1,4 +1,4 @@
-"""Elements chosen by index, by condition or by order."""
+"""Selection by index, condition or order."""
 
 from keras.src.backend.common.backend_utils import vectorize_impl
 
@@ -60,7 +60,7 @@ def take_along_axis(x, indices, axis=None):
 
 
 def argpartition(x, kth, axis=-1):
-    # Sorted is partitioned at any place.
+    # A sorted array is partitioned at any index.
     return bound.argsort(x, axis)
 
 
@@ -69,7 +69,7 @@ def vectorize(pyfunc, *, excluded=None, signature=None):
 
 
 def _vectorized(function, in_axes):
-    """`function`, vectorised over the first axis of those arguments for which `in_axes` has 0."""
+    """Vectorise `function` over the first axis of those arguments for which `in_axes` has 0."""
 
     def call(*args):
         mapped = [arg for arg, axis in zip(args, in_axes, strict=True) if axis is not None]
