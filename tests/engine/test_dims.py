@@ -1,4 +1,4 @@
-"""Extents that are not known: their arithmetic is exact, and what is asked of them is answered each way."""
+"""Unknown extents: their arithmetic is exact, and a question about them is answered on each path."""
 
 import numpy as np
 import pytest

@@ -1,1 +1,1 @@
-"""The door through which each op goes, and the runs of what was recorded."""
+"""The entry point of all ops, and the runs of recorded ops."""

@@ -1,4 +1,4 @@
-"""Constants that are computed while a function or graph is traced: numbers, and integers of extents that are not known."""
+"""Constants that are computed while a function or graph is traced: numbers, and integers computed from unknown extents."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def wide(array: Any) -> np.ndarray:
 def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
     """Return the value of a small node of a function's trace that depends on constants alone, else None.
 
-    With `numbers` extents that are not known are constants, too: those of the call, or others that are supposed.
+    With `numbers`, unknown extents are constants, too: those of the call, or supposed ones.
     """
     order: dict[Node, None] = {}
     stack = [node]

@@ -1,4 +1,4 @@
-"""The one door that every op goes through, the pending trace of each thread, and when and how it runs.
+"""The one entry point of all ops (`record`), the pending trace of each thread, and when and how it runs.
 
 See `docs/design.md`, "The rules of the engine": the numbers of the rules there are those in the comments here.
 """
@@ -111,7 +111,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The door
+# The entry point of ops
 
 
 @twins.in_c

@@ -1,4 +1,4 @@
-"""A Program that was recorded for extents that are not known, as it is for extents that are."""
+"""Instances of Programs: a Program recorded with symbols for unknown extents, with numbers in their place."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class Op:
     - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
     - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
     - `of_shapes`: the result depends on the shapes of its inputs, and not on their values.
-    - `unhosted`: why the kernel does not take NumPy arrays, too, by the `jnp` and `lax` of `core.arrays`: it loops, or NumPy
-      has no twin of it. An op is `hosted` without such a reason.
+    - `unhosted`: why the kernel cannot take NumPy arrays by the `jnp` and `lax` of `core/platform/arrays`: it loops, or NumPy has
+      no twin of it. An op is `hosted` without such a reason.
     - `takes_none`: its gradient takes None for an output into which nothing flowed; others get zeros.
     - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
     - `gives_slices`: its gradient may give IndexedSlices.
