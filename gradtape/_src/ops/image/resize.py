@@ -5,6 +5,7 @@ import numpy as np
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.core.tensors.convert import static_list, tensor
@@ -47,8 +48,8 @@ def _along(x, *, axis, line):
     total = None
     for indices, weights in zip(line.indices.T, line.weights.T, strict=True):
         part = jnp.take(x, indices, axis=axis, mode="clip")
-        if (weights != 1).any():
-            part = part * jnp.asarray(np.expand_dims(weights, tuple(range(1, x.ndim - axis))), x.dtype)
+        if not (isinstance(weights, np.ndarray) and (weights == 1).all()):
+            part = part * jnp.asarray(weights.reshape(-1, *[1] * (x.ndim - axis - 1)), x.dtype)
         total = part if total is None else total + part
     return total
 
@@ -69,7 +70,8 @@ lowering(
 
 def _resized(images, size, method, *grid):
     """Return [batch, *size, channels], in the dtype of `images`. The axis that shrinks most goes first."""
-    for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / images.shape[axis]):
+    known = all(map(xla.is_number, (*images.shape[1:3], *size)))
+    for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / images.shape[axis]) if known else (1, 2):
         images = _along(images, axis=axis, line=taps(method, images.shape[axis], size[axis - 1], Grid(*grid)))
     return images
 

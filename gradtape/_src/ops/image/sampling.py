@@ -1,4 +1,4 @@
-"""The weights of old pixels in each new pixel of a resized line, computed on the host.
+"""The weights of old pixels in each new pixel of a resized line, computed on the host; for unknown extents, by the program.
 
 They depend on extents only, so a kernel uses them as constants. All is computed in float32, step by step as in TensorFlow: a
 position on the other side of a boundary would be another pixel.
@@ -8,6 +8,9 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
+
+from gradtape._src.core.platform import xla
+from gradtape._src.core.platform.arrays import jnp
 
 SINGLE = np.float32
 TINY = 1000 * np.finfo(SINGLE).tiny
@@ -28,8 +31,8 @@ class Grid(NamedTuple):
     def step(self, size, new):
         """Return the width of a new pixel in units of old pixels."""
         if self.align_corners and new > 1:
-            return SINGLE(size - 1) / SINGLE(new - 1)
-        return SINGLE(size) / SINGLE(new)
+            return _single(size - 1) / _single(new - 1)
+        return _single(size) / _single(new)
 
     def centres(self, size, new):
         """Return the centres of the new pixels, in old pixels from the start of the line."""
@@ -58,9 +61,14 @@ class Taps(NamedTuple):
 CENTRED = Grid()
 
 
-@functools.lru_cache(maxsize=256)
 def taps(method, size, new, grid=CENTRED):
     """Return the Taps from `size` pixels to `new`. `method` is a key of `METHODS`, or (kernel of `FILTERS`, antialias)."""
+    known = xla.is_number(size) and xla.is_number(new)
+    return (_taps if known else _taps.__wrapped__)(method, size, new, grid)  # no cache for symbols of an exported program
+
+
+@functools.lru_cache(maxsize=256)
+def _taps(method, size, new, grid):
     if isinstance(method, str):
         found = METHODS[method](size, new, grid)
     else:
@@ -83,15 +91,23 @@ def transposed(method, size, new, grid=CENTRED):
 
 
 def _numbers(count):
-    return np.arange(count, dtype=SINGLE)
+    return (np if xla.is_number(count) else jnp).arange(count, dtype=SINGLE)
+
+
+def _single(extent):
+    return SINGLE(extent) if xla.is_number(extent) else jnp.asarray(extent, SINGLE)
+
+
+def _library(x):
+    return np if isinstance(x, (np.ndarray, np.generic)) else jnp
 
 
 def _floor(x):
-    return np.floor(x).astype(np.int64)  # host-side: a position on the line
+    return _library(x).floor(x).astype(np.int64)  # host-side: a position on the line
 
 
 def _ceil(x):
-    return np.ceil(x).astype(np.int64)  # host-side: a position on the line
+    return _library(x).ceil(x).astype(np.int64)  # host-side: a position on the line
 
 
 def _normalized(weights):
@@ -103,13 +119,14 @@ def _normalized(weights):
 
 def _nearest(size, new, grid):
     place = grid.centres(size, new) + (SINGLE(0.5) if grid.align_corners else SINGLE(0))
-    return Taps(_floor(place)[:, None], np.ones((new, 1), SINGLE))
+    return Taps(_floor(place)[:, None], _library(place).ones((new, 1), SINGLE))
 
 
 def _bilinear(size, new, grid):
     place = grid.places(size, new)
     part = place - _floor(place).astype(SINGLE)
-    return Taps(np.stack([_floor(place), _ceil(place)], 1), np.stack([SINGLE(1) - part, part], 1))
+    stack = _library(place).stack
+    return Taps(stack([_floor(place), _ceil(place)], 1), stack([SINGLE(1) - part, part], 1))
 
 
 def _bicubic(size, new, grid):
