@@ -364,7 +364,7 @@ def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:
     """Return the branch or loop of a function that uses the source and did not run."""
     for kind in (BRANCH, LOOP):
         for _, step in way:
-            for length in range(len(step.name) - 1, 1, -1):
+            for length in range(len(step.name), 1, -1):
                 around = history.steps.get(step.name[:length])
                 if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
                     return BranchNotTaken(around.line, around.how, around, of="loop" if kind is LOOP else "branch")

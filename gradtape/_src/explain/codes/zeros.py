@@ -379,18 +379,18 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
     low = lost(tried.probe, tried.factor)
     if low is not None:
         return Underflow(*tried.at, magnitude=low, dtype=tried.factor.aval.type.name)
-    entry, factor, copied = tried.zeros_came_in()
-    at, values = ((entry.node.code, entry.node.offset), entry.node.op.type), value(factor)
+    entry, copied = tried.zeros_came_in(tried.factor)
+    values = value(copied)
     fraction = float(np.mean(values == 0))
-    if tried.comes_from(factor, _random) and not np.all(values):
-        return DroppedOut(*at, fraction=fraction)
+    if tried.comes_from(tried.factor, _random) and not np.all(values):
+        return DroppedOut(*tried.at, fraction=fraction)
     if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
-        return MaskedOut(*at, fraction=fraction)
+        return MaskedOut((entry.node.code, entry.node.offset), entry.node.op.type, fraction=fraction)
     maker = tried.probe.maker.get(copied)
     made = copied if maker is None else maker.node
     return ZeroFactor(
-        *at,
-        at=entry.inputs.index(factor),
+        *tried.at,
+        at=tried.entry.inputs.index(tried.factor),
         made=(made.code, made.offset),
         origin=journal.origin_of(copied) if maker is None else None,
         traced=copied in tried.probe.traced,
