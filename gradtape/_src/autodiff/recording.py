@@ -294,7 +294,7 @@ class Recording:
             ]
             asked = self._asked(*stored)
             asked.refused = True
-            self._told(asked, *stored, None)
+            self._told(asked, stored[0], stored[1], None)
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "
                 "tf.GradientTape(persistent=True) to ask more than once."

@@ -317,11 +317,12 @@ class _ToTensors(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         before, whole = ast.unparse(node.value), ast.unparse(node)
-        self.generic_visit(node)
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-        changed = ast.unparse(node.value) != before or before in self._tensors
         arrays = all(isinstance(place, ast.Name) or ast.unparse(place).startswith("np.arange(") for place in places)
-        if not changed or not places or not arrays or isinstance(node.ctx, ast.Store):
+        if not places or not arrays or isinstance(node.ctx, ast.Store):
+            return self.generic_visit(node)
+        node.value = self.visit(node.value)
+        if ast.unparse(node.value) == before and before not in self._tensors:
             return node
         now = f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))"
         self.made[whole] = now  # an array takes elements so, a tensor does not

@@ -41,6 +41,7 @@ class BranchNotTaken(Evidence):
     of: Literal["branch", "loop", "try", "one"]  # one of those that a loop goes through
     flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`
     by_value: bool = True  # a tensor decides
+    wanted: str | None = None  # what a setting, by which Python decides, has to be for it: "`self.deep` true"
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -67,6 +68,8 @@ class BranchNotTaken(Evidence):
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
+                if self.wanted is not None:
+                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources", whole=False)
                 if not self.by_value:
                     return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
                 return Said(
@@ -148,7 +151,8 @@ class Unrun:
         line = text.line_in(self._name, part.lineno)
         asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
         by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
-        return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, choice.branch), by_value=by_value)
+        flag, wanted = _flag(line, part, choice.branch), None if by_value else _setting(part, choice.branch)
+        return BranchNotTaken(line, of="loop" if loop else "branch", flag=flag, by_value=by_value, wanted=wanted)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
         """Return what decided that a use did not run; None if it may have run. A `deferred` function is called later, or never.
@@ -344,6 +348,17 @@ def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
     arguments = getattr(scope_of(line), "args", None)
     given = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]] if isinstance(arguments, ast.arguments) else []
     return f"{name}={wanted}" if name in given else None
+
+
+def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
+    """Return what an attribute, an entry or a name has to be for a branch; None for any other condition."""
+    if not isinstance(node, (ast.If, ast.IfExp)):
+        return None
+    asked, wanted = node.test, missed in (node.body, [node.body])
+    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+        asked, wanted = asked.operand, not wanted
+    plain = isinstance(asked, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    return f"`{ast.unparse(asked)}` {'true' if wanted else 'false'} there" if plain else None
 
 
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:

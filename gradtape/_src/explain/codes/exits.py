@@ -104,7 +104,8 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
     if re.search(r"\b(?:FloatList|dumps?|save\w*|tobytes|tofile|write\w*)\(", written):
         return "go on with the tensor itself, and keep what is written beside it"
     if how == "dataset" and (mapped := _mapped(b)) is not None:
-        return f"leave out the Dataset's `map`, and call `{mapped}` under the tape, on what the Dataset gives"
+        method, function = mapped
+        return f"leave out the Dataset's `{method}`, and call `{function}` under the tape, on what the Dataset gives"
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
         return f"use the variables themselves: `{weights[1]}.trainable_variables`"
@@ -168,11 +169,15 @@ def _filled(b: Evidence) -> bool:
     return text.target(b.line) in [*map(ast.unparse, entries)]
 
 
-def _mapped(b: Evidence) -> str | None:
-    """Return the function that a line has a Dataset compute; None for any other line."""
-    calls = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    found = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "map" and n.args]
-    return ast.unparse(found[0].args[0]) if found else None
+def _mapped(b: Evidence) -> tuple[str, str] | None:
+    """Return the method of a Dataset that a line calls, and the function that it computes; None for any other line."""
+    for call in ast.walk(text.statement(b.line) or ast.Module([], [])):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="map" as way), args=[function, *_]):
+                return way, ast.unparse(function)
+            case ast.Call(func=ast.Attribute(attr="reduce" | "scan" as way), args=[_, function]):
+                return way, ast.unparse(function)
+    return None
 
 
 def _foreign(b: Evidence) -> str | None:

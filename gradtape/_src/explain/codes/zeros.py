@@ -16,7 +16,7 @@ from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
-from gradtape._src.explain.smooth import instead_of, wider
+from gradtape._src.explain.smooth import around_it, instead_of, wider
 from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
@@ -128,6 +128,7 @@ class Saturated(OfZeros):
 class PiecewiseConstant(OfZeros):
     code, when = "piecewise_constant", "`sign`, or a detour around a rounding"
     second: bool = False  # the derivative of one that is piecewise linear
+    detour: bool = False  # other ways around the op take its part away
 
     def said(self, w: Words) -> Said:
         if self.second:
@@ -135,6 +136,9 @@ class PiecewiseConstant(OfZeros):
                 f"the activation in {self.written} is piecewise linear, so its second derivative is 0 wherever it exists",
                 "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
             )
+        if self.detour and (around := around_it(self)) is not None:
+            cause = f"what {self.written} gives is piecewise constant: the derivatives of its terms add up to 0"
+            return Said(cause, *around)
         cause = f"{self.op} in {self.written} is piecewise constant: its derivative is 0 wherever it exists"
         return Said(cause, *instead_of(self, stepped=True))
 
