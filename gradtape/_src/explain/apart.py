@@ -23,6 +23,7 @@ from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.unused import dead_end, linear
 from gradtape._src.explain.evidence import Evidence, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
+from gradtape._src.explain.syntax import FUNCTIONS, within
 from gradtape._src.ops.array.extents import _size
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
@@ -185,8 +186,8 @@ def _is_read(line: Line, until: int) -> bool:
     if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
         return True
     names = {t.id for t in found.targets if isinstance(t, ast.Name)}
-    reads = [n for n in ast.walk(whole) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
-    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    reads = [n for n in within(whole, ast.Name) if n.id in names and isinstance(n.ctx, ast.Load)]
+    functions = within(whole, (*FUNCTIONS, ast.Lambda))
     spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
     if text.in_a_loop(line) or any(found.lineno in span for span in spans):
         return bool(reads)

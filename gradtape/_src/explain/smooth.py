@@ -9,6 +9,7 @@ from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence, Span
+from gradtape._src.explain.syntax import within
 from gradtape._src.ops.array.sort import _arg_max, _arg_min
 
 Advice = tuple[str, Span | None]  # and where the expression stands that its code replaces
@@ -67,7 +68,7 @@ def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
 
 def of_function(b: Evidence) -> str | None:
     """Return the advice for what a function of TensorFlow's does that the line calls; None where it calls none first."""
-    calls = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    calls = within(text.statement(b.line), ast.Call)
     called = ast.unparse(calls[0].func) if calls else ""
     own = called.startswith(("tf.", "tensorflow.")) and ".keras." not in called
     return SMOOTHER.replace("its place", f"the place of {called}") if own else None
@@ -76,7 +77,7 @@ def of_function(b: Evidence) -> str | None:
 def around_it(b: Evidence) -> Advice | None:
     """Return the advice to pass a gradient straight through a sum that takes off what an op computes; None without a sum."""
     found, operands = text.expression_at(b.line, b.op), text.operands(b.line, b.op)
-    sums = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.BinOp)]
+    sums = within(text.statement(b.line), ast.BinOp)
     around = [n for n in sums if isinstance(n.op, (ast.Add, ast.Sub)) and found in (n.left, n.right)]
     if not around or not operands or len(operands[0]) > LONGEST_OPERAND:
         return None

@@ -15,6 +15,7 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain.operators import is_written
+from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, within
 
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
@@ -76,7 +77,7 @@ def unread(line: Line) -> tuple[str, str] | None:
     function = None if line[0] is None else _function(line[0])
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
-    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    read = named_in(function, ast.Load)
     given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     names = [name for name in given[: len(given) - len(function.args.defaults)] if name not in read | UNREAD]
     return (function.name, names[-1]) if names else None
@@ -125,7 +126,7 @@ def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
 
 
 def _read(value: ast.expr) -> set[str]:
-    return {ast.unparse(n) for n in ast.walk(value) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))}
+    return set(map(ast.unparse, within(value, (ast.Name, ast.Attribute, ast.Subscript))))
 
 
 def sets(line: Line, name: str) -> bool:
@@ -161,8 +162,7 @@ def _function(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Mo
 @functools.lru_cache(256)
 def _functions(whole: ast.Module) -> dict[tuple[str, int], ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return the functions of a file by their names and first lines: a search through the whole file."""
-    found = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return {(n.name, _starts(n)): n for n in reversed(found)}
+    return {(n.name, _starts(n)): n for n in reversed(within(whole, FUNCTIONS))}
 
 
 def is_global(code: CodeType, name: str) -> bool:
@@ -176,7 +176,7 @@ def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
     while stack:
         node = stack.pop(0)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            outer = [n for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) and name in n.names]
+            outer = [n for n in within(node, (ast.Global, ast.Nonlocal)) if name in n.names]
             if not outer:
                 continue
         if isinstance(node, ast.stmt):
@@ -265,9 +265,7 @@ def one_by_one(line: Line) -> str | None:
     if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
         return None
     each = made.generators[0]
-    changing = [n.id for n in ast.walk(each.target) if isinstance(n, ast.Name)]
-    used = {n.id for n in ast.walk(made.elt) if isinstance(n, ast.Name)}
-    called = next((name for name in changing if name in used), None)
+    called = next((n.id for n in within(each.target, ast.Name) if n.id in named_in(made.elt)), None)
     if called is None:
         return None
     return f"for {ast.unparse(each.target).strip('()')} in {ast.unparse(each.iter)}: {called}.assign({ast.unparse(made.elt)})"
@@ -291,15 +289,7 @@ def tree(name: str | None) -> ast.Module | None:
 
 def statement(line: Line) -> ast.stmt | None:
     """Return the innermost statement in which the instruction stands."""
-    whole, at = tree(file(line)), number(line)
-    return None if whole is None or at is None else _innermost(whole, at)
-
-
-@functools.lru_cache(4096)
-def _innermost(whole: ast.Module, at: int) -> ast.stmt | None:
-    """Return the innermost statement of a file around a line: a search through the whole file, which many steps share."""
-    around = [n for n in ast.walk(whole) if isinstance(n, ast.stmt) and n.lineno <= at <= (n.end_lineno or n.lineno)]
-    return max(around, key=lambda n: (n.lineno, n.col_offset), default=None)
+    return next(reversed(enclosing(tree(file(line)), number(line), ast.stmt)), None)
 
 
 SHOWING = frozenset("critical debug display error exception info log pprint print warn warning write".split())
@@ -318,19 +308,14 @@ def is_shown(line: Line) -> bool:
 
 def _files(line: Line) -> set[str]:
     """Return the names of the files that are opened around a line: `f` of `with open(path, "w") as f:`."""
-    whole, at = tree(file(line)), number(line) or 0
-    blocks = [
-        n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, ast.With) and n.lineno <= at <= (n.end_lineno or at)
-    ]
+    blocks = enclosing(tree(file(line)), number(line), ast.With)
     items = [item for block in blocks for item in block.items if ast.unparse(item.context_expr).startswith("open(")]
     return {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
 
 
 def in_a_loop(line: Line) -> bool:
     """Return whether a line stands in the body of a `for` or `while`."""
-    whole, at = tree(file(line)), number(line) or 0
-    loops = [n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, (ast.For, ast.While))]
-    return any(n.body[0].lineno <= at <= (n.end_lineno or at) for n in loops)
+    return bool(enclosing(tree(file(line)), number(line), (ast.For, ast.While), True))
 
 
 def in_a_header(line: Line) -> bool:
@@ -359,12 +344,11 @@ def expression(line: Line) -> str | None:
 
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
     """Return the expression that the instruction computes, or the only one of such an op in it, or in the statement."""
-    whole, at = list(ast.walk(statement(line) or ast.Module([], []))), position(line)
-    found = [n for n in whole if isinstance(n, ast.expr)]
+    found, at = within(statement(line), ast.expr), position(line)
     itself = None if at[2] is None else next((n for n in found if span(n) == tuple(at)), None)
     if at[2] is not None and (itself is None or op is None or _computes(itself, op)):
         return itself
-    inner = found if itself is None else [n for n in ast.walk(itself) if isinstance(n, ast.expr)]
+    inner = found if itself is None else within(itself, ast.expr)
     of_op = [n for n in inner if op is not None and _computes(n, op)]
     return of_op[0] if len(of_op) == 1 else itself
 
@@ -467,6 +451,6 @@ def target_of(line: Line) -> str | None:
 
 def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
     """Return the gradient calls in the statement of a line, with the expression of their tape."""
-    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    calls = within(statement(line), ast.Call)
     methods = ("gradient", "jacobian", "batch_jacobian")
     return [(n, n.func.value) for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]

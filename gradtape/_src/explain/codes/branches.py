@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import callee, scope_of, statements_under_tape
+from gradtape._src.explain.callers import scope_of, statements_under_tape
 from gradtape._src.explain.codes.unused import Unknown
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
 from gradtape._src.explain.ran import Ran
+from gradtape._src.explain.syntax import FUNCTIONS, callee, enclosing, named_in, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class BranchNotTaken(Evidence):
@@ -116,8 +116,7 @@ class Unrun:
         self._name, self._file, self._ran = name, file, ran
         here = frame is not None and frame.f_code.co_filename == name
         self._asking = frame.f_lineno if here and frame is not None else 0
-        around = [n for n in file.parents if isinstance(n, FUNCTIONS) and n.lineno <= self._asking <= (n.end_lineno or 0)]
-        self._asker = max(around, key=lambda n: n.lineno, default=None)
+        self._asker = next(reversed(enclosing(file.tree, self._asking, FUNCTIONS)), None)
         self._seen: set[ast.AST] = set()
         self._ran_of: dict[Any, bool] = {}  # whether something of a function ran
 
@@ -253,14 +252,14 @@ class File:
     def loops(self, holders: set[str]) -> Iterator[tuple[ast.For, frozenset[str]]]:
         """Yield the loops over what one of the holders holds, each with the names that it gives to that."""
         for n in self.parents:
-            if isinstance(n, ast.For) and any(_written(part) & holders for part in ast.walk(n.iter)):
-                yield n, frozenset(t.id for t in ast.walk(n.target) if isinstance(t, ast.Name))
+            if isinstance(n, ast.For) and any(_written(part) & holders for part in within(n.iter, ast.expr)):
+                yield n, frozenset(named_in(n.target))
 
     def given(self, use: ast.expr) -> list[tuple[ast.AST, frozenset[str]]]:
         """Return the loop, or the functions, that a use is given to, each with the name that it has there."""
         around = self.parents[use]
         if isinstance(around, ast.For) and use is around.iter:
-            return [(around, frozenset(n.id for n in ast.walk(around.target) if isinstance(n, ast.Name)))]
+            return [(around, frozenset(named_in(around.target)))]
         if not isinstance(around, ast.Call) or use not in around.args:
             return []
         at = around.args.index(use)
@@ -364,7 +363,7 @@ def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:
     """Return the only call under the tape, of the function of a line, that does not give an argument, and the same with it."""
     name, called = flag.partition("=")[0], getattr(scope_of(line), "name", "")
-    parts = [n for statement in statements_under_tape(asked) for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    parts = [n for statement in statements_under_tape(asked) for n in within(statement, ast.Call)]
     if called in ("call", "__call__"):
         found = [n for n in parts if not ast.unparse(n.func).startswith("tf.")]
     else:

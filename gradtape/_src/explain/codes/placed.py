@@ -21,7 +21,6 @@ from gradtape._src.explain.callers import (
     last_opened,
     loop_before,
     may_call,
-    mentioned,
     minimizing,
     scope_of,
     statements_of,
@@ -29,6 +28,7 @@ from gradtape._src.explain.callers import (
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_places
 from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.kept import kept
+from gradtape._src.explain.syntax import mentioned, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Placed(Evidence):
         if given is not None and scope_of(asked) is scope_of(self.line):
             return replace(self, minimize=given)
         around, own_scope, called = scope_of(asked), scope_of(self.line), called_by(self.line)
-        inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
+        inside = around in within(own_scope, ast.AST)
         if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
             return replace(self, elsewhere=True)
         if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
