@@ -226,18 +226,12 @@ def _constant(name: Name) -> bool:
 
 def _computed(line: Line) -> bool:
     """Return whether an expression uses more than the tensors and numbers in it: another name may be a value."""
-    written = text.expression(line)
-    if written is None:
-        return True
-    try:
-        tree = ast.parse(written, mode="eval").body
-    except SyntaxError:
-        return True
-    if isinstance(tree, ast.Call):
-        given = [*tree.args, *[k.value for k in tree.keywords if k.arg != "dtype"]]
-        return not given or not all(map(_literal, given))  # without arguments it is a function of the program's own
-    if isinstance(tree, ast.BinOp):
-        return not _literal(tree.left) and not _literal(tree.right)
+    match text.expression_at(line):
+        case ast.Call(args=args, keywords=named):
+            given = [*args, *[k.value for k in named if k.arg != "dtype"]]
+            return not given or not all(map(_literal, given))  # without arguments it is a function of the program's own
+        case ast.BinOp(left, _, right):
+            return not _literal(left) and not _literal(right)
     return True
 
 

@@ -14,7 +14,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence
-from gradtape._src.explain.syntax import FUNCTIONS, LISTED, SCOPES, callee, enclosing, mentioned, named_in, within
+from gradtape._src.explain.syntax import FUNCTIONS, LISTED, SCOPES, callee, enclosing, mentioned, named_in, statements_of, within
 
 OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
 LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax", "tf", "np", "jnp"}
@@ -46,11 +46,8 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
         return by_name
     functions = {} if called in OF_AN_OBJECT else functions_of(broken.line) | functions_of(asked)
     there = [n for n in there if may_call(n, called, functions)]
-    known = named_in(tape, ast.Store)
-    if wanted:
-        used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
-        return used or [n for n in there if isinstance(n, ast.Expr)]
-    return [n for n in there if named_in(n, ast.Load) & known and not _opens_gradient(n)][:1]
+    used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
+    return used or [n for n in there if wanted and isinstance(n, ast.Expr)]
 
 
 def _led_to(statements: Sequence[ast.stmt], names: set[str]) -> set[str]:
@@ -83,27 +80,15 @@ def scope_of(line: Line) -> ast.AST | None:
     return None if whole is None or at is None else [whole, *enclosing(whole, at, SCOPES, True)][-1]
 
 
-def statements_of(scope: Any) -> Iterator[ast.stmt]:
-    """Yield the statements of a function or module, without those of functions inside of it."""
-    stack: list[ast.AST] = [] if scope is None else list(scope.body)
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, SCOPES):
-            continue
-        if isinstance(node, ast.stmt):
-            yield node
-        stack = [*[n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)], *stack]
-
-
 def statements_under_tape(asked: Line) -> list[ast.stmt]:
     """Return the statements in the `with` block of the tape, of the function in which a gradient was asked for."""
-    own, tape = list(statements_of(scope_of(asked))), opened_before(asked, "GradientTape")
+    own, tape = statements_of(scope_of(asked)), opened_before(asked, "GradientTape")
     return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
 
 
 def opened_before(line: Line, called: str) -> ast.With | None:
     """Return the last `with` statement above a line, in its function, that calls a function of that name."""
-    return last_opened(list(statements_of(scope_of(line))), called, text.number(line) or 0)
+    return last_opened(statements_of(scope_of(line)), called, text.number(line) or 0)
 
 
 def last_opened(statements: Sequence[ast.stmt], called: str, at: int) -> ast.With | None:
@@ -157,7 +142,7 @@ def loop_before(line: Line, asked: Line) -> int | None:
     around, at = scope_of(asked), text.number(line)
     if around is None or at is None or scope_of(line) is not around:
         return None
-    own = list(statements_of(around))
+    own = statements_of(around)
     tape = last_opened(own, "GradientTape", text.number(asked) or 0)
     loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
     return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)
@@ -223,10 +208,6 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
                 return True
             waiting += [c for body in functions[str(name)] for c in _calls(body)]
     return False
-
-
-def _opens_gradient(node: ast.stmt) -> bool:
-    return any(callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
 
 
 def _set_by(node: ast.stmt) -> set[str]:

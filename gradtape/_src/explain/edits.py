@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import opened_before, scope_of, statements_of
+from gradtape._src.explain.callers import opened_before, scope_of
 from gradtape._src.explain.evidence import Said, Span
-from gradtape._src.explain.syntax import SCOPES, named_in, within
+from gradtape._src.explain.syntax import SCOPES, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # what is written below, and what stands there
@@ -147,7 +147,7 @@ def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
     file, tape = text.file(asked), opened_before(asked, "GradientTape")
     if file is None or tape is None:
         return
-    own = list(statements_of(scope_of(asked)))
+    own = statements_of(scope_of(asked))
     calls = [n for n in own if isinstance(n, ast.Expr) and ast.unparse(n) == code]
     taken = [Edit(file, n.lineno, n.end_lineno or n.lineno, ()) for n in calls]
     first = tape.body[0].lineno
@@ -258,20 +258,10 @@ def bound(file: str, number: int) -> set[str]:
         found |= names_in(whole)
     innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
     for scope in [whole, *around]:
-        for node in _own(scope):
+        for node in [*within(getattr(scope, "args", None), ast.arg), *own(scope)]:
             if scope is not innermost or getattr(node, "lineno", 0) < number:
                 found |= _binds(node)
     return found
-
-
-def _own(scope: Any) -> Iterator[ast.AST]:
-    """Yield the parts of a function or module, without those of functions inside of it."""
-    stack: list[ast.AST] = [*scope.body, *([scope.args] if hasattr(scope, "args") else [])]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, SCOPES):
-            stack += ast.iter_child_nodes(node)
 
 
 def _binds(node: ast.AST) -> set[str]:

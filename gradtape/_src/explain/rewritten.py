@@ -9,8 +9,8 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import scope_of, statements_of
-from gradtape._src.explain.syntax import LISTED, mentioned, named_in, within
+from gradtape._src.explain.callers import scope_of
+from gradtape._src.explain.syntax import LISTED, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # What NumPy's functions are called as TensorFlow's, where the arguments mean the same.

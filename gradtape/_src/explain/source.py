@@ -15,7 +15,7 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain.operators import is_written
-from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, within
+from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, own, within
 
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
@@ -92,13 +92,13 @@ def rebound_name(line: Line) -> str | None:
     at, _, column, _ = position(line)
     for name, value in pairs.items():
         if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
-            return name if name in _read(value) else None
+            return name if name in read_in(value) else None
     if isinstance(found, ast.AugAssign):
         return ast.unparse(found.target)
     if not isinstance(found, ast.Assign) or len(found.targets) > 1:
         return None
     called = ast.unparse(found.targets[0])
-    return called if called in _read(found.value) else None
+    return called if called in read_in(found.value) else None
 
 
 def _stored_and_read(code: CodeType, offset: int) -> str | None:
@@ -125,7 +125,8 @@ def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
     return list(zip(names, values if len(values) == len(names) else [found.value] * len(names), strict=True))
 
 
-def _read(value: ast.expr) -> set[str]:
+def read_in(value: ast.expr) -> set[str]:
+    """Return what an expression reads, as it is written: names, attributes and entries."""
     return set(map(ast.unparse, within(value, (ast.Name, ast.Attribute, ast.Subscript))))
 
 
@@ -146,23 +147,20 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     """Return the first statement that computes a name or attribute from itself."""
     for code in codes:
         for found in statements(code, name):
-            if any(called == name and name in _read(value) for called, value in _pairs(found)):
+            if any(called == name and name in read_in(value) for called, value in _pairs(found)):
                 return line_at(code, found.lineno)
     return None
 
 
-def _function(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
-    """Return the function or module of a code object; an empty module where its source is not known."""
-    whole = tree(code.co_filename) or ast.Module([], [])
-    if code.co_name == "<module>":
-        return whole
-    return _functions(whole).get((code.co_name, code.co_firstlineno)) or ast.Module([], [])
-
-
 @functools.lru_cache(256)
-def _functions(whole: ast.Module) -> dict[tuple[str, int], ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return the functions of a file by their names and first lines: a search through the whole file."""
-    return {(n.name, _starts(n)): n for n in reversed(within(whole, FUNCTIONS))}
+def _function(code: CodeType) -> Any:
+    """Return the function or module of a code object; an empty module where its source is not known."""
+    whole = tree(code.co_filename)
+    if code.co_name != "<module>":
+        named = [n for n in within(whole, FUNCTIONS) if n.name == code.co_name]
+        first = [n for n in named if min([n.lineno, *[d.lineno for d in n.decorator_list]]) == code.co_firstlineno]
+        whole = next(iter(first), None)
+    return whole or ast.Module([], [])
 
 
 def is_global(code: CodeType, name: str) -> bool:
@@ -170,18 +168,9 @@ def is_global(code: CodeType, name: str) -> bool:
     return any(isinstance(n, ast.Global) and name in n.names for n in _function(code).body)
 
 
-def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
-    """Yield the statements of a code object, of inner functions only where they set `name` outside of them."""
-    stack: list[ast.AST] = list(_function(code).body)
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            outer = [n for n in within(node, (ast.Global, ast.Nonlocal)) if name in n.names]
-            if not outer:
-                continue
-        if isinstance(node, ast.stmt):
-            yield node
-        stack = [*ast.iter_child_nodes(node), *stack]
+def statements(code: CodeType, name: str = "") -> list[ast.stmt]:
+    """Return the statements of a code object, of inner functions only where they set `name` outside of them."""
+    return [n for n in own(_function(code), name) if isinstance(n, ast.stmt)]
 
 
 def heads(found: ast.stmt) -> list[str]:
@@ -189,11 +178,6 @@ def heads(found: ast.stmt) -> list[str]:
     if not hasattr(found, "body"):
         return [ast.unparse(found)]
     return [ast.unparse(part) for part in ast.iter_child_nodes(found) if isinstance(part, (ast.expr, ast.withitem))]
-
-
-def _starts(function: Any) -> int:
-    """Return the first line of a function, which is that of its decorators."""
-    return int(min([function.lineno, *[d.lineno for d in function.decorator_list]]))
 
 
 def assignments(line: Line) -> str | None:
@@ -327,21 +311,6 @@ def in_a_header(line: Line) -> bool:
     return header.lineno <= at <= (header.end_lineno or header.lineno)
 
 
-def expression(line: Line) -> str | None:
-    """Return the text of the expression that the instruction computes, on one line; None where there is no source."""
-    first, last, start, stop = position(line)
-    name = file(line)
-    if None in (first, last, start, stop) or name is None:
-        return None
-    lines = linecache.getlines(name)[first - 1 : last]
-    if not lines:
-        return None
-    encoded = [text.encode() for text in lines]
-    encoded[-1] = encoded[-1][:stop]
-    encoded[0] = encoded[0][start:]
-    return " ".join(part.decode(errors="replace").strip() for part in encoded)
-
-
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
     """Return the expression that the instruction computes, or the only one of such an op in it, or in the statement."""
     found, at = within(statement(line), ast.expr), position(line)
@@ -419,10 +388,9 @@ def _on_one_line(line: Line) -> str | None:
     found, at = statement(line), number(line)
     if found is None or hasattr(found, "body") or isinstance(found, ast.Match) or found.lineno == found.end_lineno:
         return None
-    with contextlib.suppress(SyntaxError):
-        written = ast.unparse(found if found.lineno == at else ast.parse(expression(line) or "", mode="eval"))
-        return written if len(written) <= LONGEST and "\n" not in written else written.split("\n")[0][: LONGEST - 1] + "…"
-    return None
+    whole = found if found.lineno == at else expression_at(line)
+    written = "" if whole is None else ast.unparse(whole)
+    return written if len(written) <= LONGEST and "\n" not in written else written.split("\n")[0][: LONGEST - 1] + "…"
 
 
 def argument(line: Line, place: int) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterator
 from typing import Any, TypeVar, overload
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,6 +32,26 @@ def enclosing(whole: ast.AST | None, at: int | None, kind: type | tuple[type, ..
         return []
     found: list[Any] = [n for n in within(whole, kind) if n.lineno <= at <= (n.end_lineno or at)]
     return sorted([n for n in found if not body or n.body[0].lineno <= at], key=lambda n: (n.lineno, n.col_offset))
+
+
+def own(scope: Any, outside: str = "") -> Iterator[ast.AST]:
+    """Yield the parts of a function or module in their order, without those of functions and classes inside of it.
+
+    Functions that set a name `outside` of them are entered.
+    """
+    stack: list[ast.AST] = [] if scope is None else [*scope.body]
+    while stack:
+        node = stack.pop(0)
+        yield node
+        if not isinstance(node, (*SCOPES, ast.Lambda)) or any(
+            outside in n.names for n in within(node, (ast.Global, ast.Nonlocal))
+        ):
+            stack = [*ast.iter_child_nodes(node), *stack]
+
+
+def statements_of(scope: Any) -> list[ast.stmt]:
+    """Return the statements of a function or module, without functions and classes."""
+    return [n for n in own(scope) if isinstance(n, ast.stmt) and not isinstance(n, SCOPES)]
 
 
 def named_in(node: ast.AST | None, context: type | tuple[type, ...] = ast.expr_context) -> set[str]:

@@ -23,12 +23,11 @@ from gradtape._src.explain.callers import (
     may_call,
     minimizing,
     scope_of,
-    statements_of,
 )
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_places
 from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.kept import kept
-from gradtape._src.explain.syntax import mentioned, within
+from gradtape._src.explain.syntax import mentioned, statements_of, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Placed(Evidence):
 
     def _in_the_scope(self, around: ast.AST, asked: Line, called: str, given: str | None) -> Self:
         """Return the evidence at the call of a function in the scope that asks; `given` is the optimizer's method there."""
-        own, at = list(statements_of(around)), text.number(asked) or 0
+        own, at = statements_of(around), text.number(asked) or 0
         tape = last_opened(own, "GradientTape", at)
         place = last_opened(own, "stop_recording", at) if isinstance(self, RecordingPaused) else tape
         if tape is None and given is not None:
