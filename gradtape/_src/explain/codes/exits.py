@@ -141,7 +141,8 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
-    return instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+    written_so = how != "float" or "float(" in written  # and not a function that asks for the number
+    return instead.get(how if written_so else "", "try to compute this with tf.* functions, from the tensor itself")
 
 
 def _below(b: Evidence) -> str:
