@@ -14,3 +14,4 @@ def angle(p):
 with tf.GradientTape() as tape:
     energy = (angle(p) - 2.0) ** 2
 print(tape.gradient(energy, p))
+# Fix: tf.clip_by_value(cosine

@@ -51,10 +51,9 @@ class BranchNotTaken(Evidence):
                     "print the error, or leave the except clause out, and do what the error says",
                 )
             case "loop":
-                return Said(
-                    f"{w.source} is used in the loop {self.written}, which made no trip",
-                    "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
-                )
+                zeros = "" if self.step is not None else ", or ask for `unconnected_gradients='zero'`"  # which a function gives
+                cause = f"{w.source} is used in the loop {self.written}, which made no trip"
+                return Said(cause, f"let the loop run once at least{zeros}")
             case "one":
                 return Said(
                     f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there",
