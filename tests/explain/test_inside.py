@@ -173,8 +173,8 @@ def test_the_report_of_a_script_has_the_gradients_inside_of_functions():
             step(tf.constant(1.0))
         step(tf.constant(0.0))  # 0 / 0: the result says that this call is to be looked into
     assert [(f.source, f.what, f.diagnosis.code, f.times) for f in report.findings] == [
-        ("dead", "zeros", "dead_relu", LOOKS + 1),
         ("w", "NaN", "nan_origin", 1),
+        ("dead", "zeros", "dead_relu", LOOKS + 1),
     ]
     assert all(f.call == "tape.gradient(loss, [w, dead])" for f in report.findings)
 

@@ -288,7 +288,9 @@ class Recording:
                 [x for x in map(variable_of, nest.flatten(given)) if isinstance(x, (Tensor, Variable))]
                 for given in (target, sources)
             ]
-            self._asked(*stored).refused = True
+            asked = self._asked(*stored)
+            asked.refused = True
+            self._told(asked, stored[0], stored[1], None)
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "
                 "tf.GradientTape(persistent=True) to ask more than once."

@@ -23,6 +23,7 @@ from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.unused import dead_end, linear
 from gradtape._src.explain.evidence import Evidence, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
+from gradtape._src.explain.syntax import FUNCTIONS, within
 from gradtape._src.ops.array.extents import _size
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
@@ -185,8 +186,8 @@ def _is_read(line: Line, until: int) -> bool:
     if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
         return True
     names = {t.id for t in found.targets if isinstance(t, ast.Name)}
-    reads = [n for n in ast.walk(whole) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
-    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))]
+    reads = [n for n in within(whole, ast.Name) if n.id in names and isinstance(n.ctx, ast.Load)]
+    functions = within(whole, (*FUNCTIONS, ast.Lambda))
     spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
     if text.in_a_loop(line) or any(found.lineno in span for span in spans):
         return bool(reads)
@@ -225,18 +226,12 @@ def _constant(name: Name) -> bool:
 
 def _computed(line: Line) -> bool:
     """Return whether an expression uses more than the tensors and numbers in it: another name may be a value."""
-    written = text.expression(line)
-    if written is None:
-        return True
-    try:
-        tree = ast.parse(written, mode="eval").body
-    except SyntaxError:
-        return True
-    if isinstance(tree, ast.Call):
-        given = [*tree.args, *[k.value for k in tree.keywords if k.arg != "dtype"]]
-        return not given or not all(map(_literal, given))  # without arguments it is a function of the program's own
-    if isinstance(tree, ast.BinOp):
-        return not _literal(tree.left) and not _literal(tree.right)
+    match text.expression_at(line):
+        case ast.Call(args=args, keywords=named):
+            given = [*args, *[k.value for k in named if k.arg != "dtype"]]
+            return not given or not all(map(_literal, given))  # without arguments it is a function of the program's own
+        case ast.BinOp(left, _, right):
+            return not _literal(left) and not _literal(right)
     return True
 
 

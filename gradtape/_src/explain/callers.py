@@ -14,10 +14,10 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence
+from gradtape._src.explain.syntax import FUNCTIONS, LISTED, SCOPES, callee, enclosing, mentioned, named_in, statements_of, within
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
-LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax"}
+LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax", "tf", "np", "jnp"}
 MADE = {"__init__", "__post_init__", "build", "setup"}  # methods that run where an object is made
 VALUES = (EagerTensor, np.ndarray, list, dict, str)  # whose methods run nothing of the user's
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
@@ -25,8 +25,7 @@ SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 def minimizing(asked: Line) -> str | None:
     """Return `opt.minimize` for a gradient that an optimizer asked for, under a tape of its own."""
-    calls = [n for n in ast.walk(text.statement(asked) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    return next((ast.unparse(call.func) for call in calls if callee(call) == "minimize"), None)
+    return next((ast.unparse(call.func) for call in within(text.statement(asked), ast.Call) if callee(call) == "minimize"), None)
 
 
 def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence, asked: Line, called: str) -> list[ast.stmt]:
@@ -34,10 +33,10 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
     at = text.number(asked) or 0
     if place is not tape:
         there = [n for n in own if place.lineno < n.lineno <= (place.end_lineno or 0)]
-        wanted = _names(place, ast.Store)
+        wanted = named_in(place, ast.Store)
     elif broken.early:
         there = [n for n in own if (n.end_lineno or 0) < tape.lineno]
-        wanted = _led_to(there, _names(tape, ast.Load))
+        wanted = _led_to(there, named_in(tape, ast.Load))
     else:
         there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
         wanted = set()
@@ -47,11 +46,8 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
         return by_name
     functions = {} if called in OF_AN_OBJECT else functions_of(broken.line) | functions_of(asked)
     there = [n for n in there if may_call(n, called, functions)]
-    known = _names(tape, ast.Store)
-    if wanted:
-        used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
-        return used or [n for n in there if isinstance(n, ast.Expr)]
-    return [n for n in there if _names(n, ast.Load) & known and not _opens_gradient(n)][:1]
+    used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
+    return used or [n for n in there if wanted and isinstance(n, ast.Expr)]
 
 
 def _led_to(statements: Sequence[ast.stmt], names: set[str]) -> set[str]:
@@ -60,7 +56,7 @@ def _led_to(statements: Sequence[ast.stmt], names: set[str]) -> set[str]:
     simple = [n for n in statements if isinstance(n, SIMPLE)]
     for node in reversed([*simple, *simple]):  # twice, for what a loop hands on to its next trip
         if _set_by(node) & found:
-            found |= _names(node, ast.Load)
+            found |= named_in(node, ast.Load)
     return found
 
 
@@ -81,37 +77,18 @@ def called_by(line: Line) -> str | None:
 def scope_of(line: Line) -> ast.AST | None:
     """Return the innermost function, or the module, in which a line stands."""
     whole, at = text.tree(text.file(line)), text.number(line)
-    return None if whole is None or at is None else _innermost(whole, at)
-
-
-@functools.lru_cache(4096)
-def _innermost(whole: ast.Module, at: int) -> ast.AST:
-    """Return the innermost function around a line: a search through the whole file, which many sources share."""
-    around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.body[0].lineno <= at <= (n.end_lineno or n.lineno)]
-    return max(around, key=lambda n: (n.lineno, n.col_offset), default=whole)
-
-
-def statements_of(scope: Any) -> Iterator[ast.stmt]:
-    """Yield the statements of a function or module, without those of functions inside of it."""
-    stack: list[ast.AST] = [] if scope is None else list(scope.body)
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, FUNCTIONS):
-            continue
-        if isinstance(node, ast.stmt):
-            yield node
-        stack = [*[n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)], *stack]
+    return None if whole is None or at is None else [whole, *enclosing(whole, at, SCOPES, True)][-1]
 
 
 def statements_under_tape(asked: Line) -> list[ast.stmt]:
     """Return the statements in the `with` block of the tape, of the function in which a gradient was asked for."""
-    own, tape = list(statements_of(scope_of(asked))), opened_before(asked, "GradientTape")
+    own, tape = statements_of(scope_of(asked)), opened_before(asked, "GradientTape")
     return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
 
 
 def opened_before(line: Line, called: str) -> ast.With | None:
     """Return the last `with` statement above a line, in its function, that calls a function of that name."""
-    return last_opened(list(statements_of(scope_of(line))), called, text.number(line) or 0)
+    return last_opened(statements_of(scope_of(line)), called, text.number(line) or 0)
 
 
 def last_opened(statements: Sequence[ast.stmt], called: str, at: int) -> ast.With | None:
@@ -129,7 +106,7 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
     if around is None or called is None or asked[0] is None or scope_of(line) is around:
         return line
     at = text.number(asked) or 0
-    found = [n for n in statements_of(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in _names(n, ast.Store)]
+    found = [n for n in statements_of(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in named_in(n, ast.Store)]
     if found and (called in mentioned(found[-1]) or may_call(found[-1], called, functions_of(line) | functions_of(asked))):
         return text.line_at(asked[0], found[-1].lineno)
     return line
@@ -138,7 +115,7 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
 def in_a_thread(line: Line) -> tuple[str, str] | None:
     """Return the call in a line's file that has a thread run the function of the line, and what calls the function itself."""
     called = called_by(line)
-    for call in ast.walk(text.tree(text.file(line)) or ast.Module([], [])):
+    for call in within(text.tree(text.file(line)), ast.Call):
         match call:
             case ast.Call(func=ast.Attribute(attr="map" | "imap" | "starmap" as way), args=[function, given, *more]):
                 each = "*each" if more or way == "starmap" else "each"
@@ -165,7 +142,7 @@ def loop_before(line: Line, asked: Line) -> int | None:
     around, at = scope_of(asked), text.number(line)
     if around is None or at is None or scope_of(line) is not around:
         return None
-    own = list(statements_of(around))
+    own = statements_of(around)
     tape = last_opened(own, "GradientTape", text.number(asked) or 0)
     loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
     return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)
@@ -173,8 +150,7 @@ def loop_before(line: Line, asked: Line) -> int | None:
 
 def _opens(node: ast.With, called: str) -> bool:
     """Return whether a `with` statement calls a function of that name."""
-    opened = [item.context_expr for item in node.items]
-    return any(callee(expression) == called for expression in opened)
+    return any(callee(item.context_expr) == called for item in node.items)
 
 
 def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -185,44 +161,34 @@ def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield value
 
 
-def callee(call: ast.AST) -> str | None:
-    """Return the last name of the function that is called: `gradient` of `tape.gradient(…)`."""
-    if not isinstance(call, ast.Call):
-        return None
-    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
-
-
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
     """Yield the calls of a statement that may run the user's own code."""
-    for n in ast.walk(node):
-        if isinstance(n, ast.Call):
-            root: ast.AST = n
-            while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
-                root = root.func if isinstance(root, ast.Call) else root.value
-            name = root.id if isinstance(root, ast.Name) else ""
-            of_a_value = isinstance(n.func, ast.Attribute) and any(hasattr(kind, n.func.attr) for kind in VALUES)
-            if name not in LIBRARIES | {"tf", "np", "jnp"} and not hasattr(builtins, name) and not of_a_value:
-                yield n
+    for n in within(node, ast.Call):
+        root: ast.AST = n
+        while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        name = root.id if isinstance(root, ast.Name) else ""
+        of_a_value = isinstance(n.func, ast.Attribute) and any(hasattr(kind, n.func.attr) for kind in VALUES)
+        if name not in LIBRARIES and not hasattr(builtins, name) and not of_a_value:
+            yield n
 
 
 def _makes_an_object(node: ast.stmt, line: Line) -> bool:
     """Return whether a statement calls a class of the file in which a line stands."""
-    classes = {n.name for n in ast.walk(text.tree(text.file(line)) or ast.Module([], [])) if isinstance(n, ast.ClassDef)}
+    classes = {n.name for n in within(text.tree(text.file(line)), ast.ClassDef)}
     return any(callee(call) in classes for call in _calls(node))
 
 
 def functions_of(line: Line) -> dict[str, list[ast.AST]]:
     """Return the functions, by name, of the file in which a line stands."""
-    whole = text.tree(text.file(line))
-    return {} if whole is None else _by_name(whole)
+    return _by_name(text.tree(text.file(line)))
 
 
 @functools.lru_cache(64)
-def _by_name(whole: ast.Module) -> dict[str, list[ast.AST]]:
+def _by_name(whole: ast.Module | None) -> dict[str, list[ast.AST]]:
     found: dict[str, list[ast.AST]] = {}
-    for n in ast.walk(whole):
-        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.setdefault(n.name, []).append(n)
+    for n in within(whole, FUNCTIONS):
+        found.setdefault(n.name, []).append(n)
     return found
 
 
@@ -244,29 +210,7 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
     return False
 
 
-def _opens_gradient(node: ast.stmt) -> bool:
-    return any(callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
-
-
-def _names(node: ast.AST, context: type) -> set[str]:
-    """Return the names that a statement reads or sets."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
-
-
-def mentioned(node: ast.AST) -> set[str]:
-    """Return the names and attributes that a statement reads."""
-    read = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)]
-    return {n.id if isinstance(n, ast.Name) else n.attr for n in read}
-
-
 def _set_by(node: ast.stmt) -> set[str]:
     """Return the names that a statement sets, or appends to."""
-    appended = [
-        n.func.value.id
-        for n in ast.walk(node)
-        if isinstance(n, ast.Call)
-        and isinstance(n.func, ast.Attribute)
-        and n.func.attr in ("append", "extend", "insert")
-        and isinstance(n.func.value, ast.Name)
-    ]
-    return _names(node, ast.Store) | set(appended)
+    appended = [n.func.value for n in within(node, ast.Call) if callee(n) in LISTED and isinstance(n.func, ast.Attribute)]
+    return named_in(node, ast.Store) | {n.id for n in appended if isinstance(n, ast.Name)}

@@ -43,8 +43,8 @@ Moved = Callable[[np.ndarray], np.ndarray]
 BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # and values beyond, where an op that needs it is not finite
     ("above 0", "tf.maximum(x, 1e-12)", (0.0, -1.0), lambda v: np.maximum(v, 1e-12)),
     ("above 1", "tf.maximum(x, 1 + 1e-6)", (1.0, 0.0), lambda v: np.maximum(v, 1 + 1e-6)),
-    ("above -1", "tf.maximum(x, -1 + 1e-6)", (-1.0, -2.0), lambda v: np.maximum(v, -1 + 1e-6)),
     ("inside of -1 and 1", "tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)", (1.0, 2.0), lambda v: np.clip(v, -1 + 1e-6, 1 - 1e-6)),
+    ("above -1", "tf.maximum(x, -1 + 1e-6)", (-1.0, -2.0), lambda v: np.maximum(v, -1 + 1e-6)),
     ("below 80", "tf.minimum(x, 80.0)", (100.0, 200.0), lambda v: np.minimum(v, 80.0)),
     ("away from what has no inverse", "x + 1e-6 * tf.eye(tf.shape(x)[-1])", (0.0, 0.0), lambda v: _lifted(v)),
 ]

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import FUNCTIONS, opened_before, scope_of, statements_of
+from gradtape._src.explain.callers import opened_before, scope_of
 from gradtape._src.explain.evidence import Said, Span
+from gradtape._src.explain.syntax import SCOPES, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # what is written below, and what stands there
@@ -146,7 +147,7 @@ def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
     file, tape = text.file(asked), opened_before(asked, "GradientTape")
     if file is None or tape is None:
         return
-    own = list(statements_of(scope_of(asked)))
+    own = statements_of(scope_of(asked))
     calls = [n for n in own if isinstance(n, ast.Expr) and ast.unparse(n) == code]
     taken = [Edit(file, n.lineno, n.end_lineno or n.lineno, ()) for n in calls]
     first = tape.body[0].lineno
@@ -155,9 +156,7 @@ def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
         return
     name = next(iter(names_in(watched.args[0])), None)
     inside = [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0) and isinstance(n, SIMPLE)]
-    made = [
-        n for n in inside if any(isinstance(p, ast.Name) and p.id == name and isinstance(p.ctx, ast.Store) for p in ast.walk(n))
-    ]
+    made = [n for n in inside if name in named_in(n, ast.Store)]
     if made and names_in(watched) <= bound(file, (made[-1].end_lineno or 0) + 1):
         after = (made[-1].end_lineno or made[-1].lineno) + 1
         yield (*taken, Edit(file, after, after - 1, (_spaces(file, made[-1].lineno) + code,)))
@@ -173,8 +172,8 @@ def _persistent(code: str, asked: Line) -> Iterator[Fix]:
 def _trainable(code: str, asked: Line) -> Iterator[Fix]:
     """Yield the trainable variables in the place of all those of the same model, in the function of the gradient call."""
     holder, file = code.rpartition(".")[0], text.file(asked)
-    for node in ast.walk(scope_of(asked) or ast.Module([], [])):
-        if isinstance(node, ast.Attribute) and node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
+    for node in within(scope_of(asked), ast.Attribute):
+        if node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
             yield (_replaced(str(file), text.span(node), code),)
 
 
@@ -183,7 +182,7 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
     file = str(text.file(line))
     last = found.end_lineno or found.lineno
     lines = [written.strip() for written in linecache.getlines(file)[found.lineno - 1 : last]]
-    around = next((n for n in ast.walk(text.tree(file) or ast.Module([], [])) if getattr(n, "body", None) == [found]), None)
+    around = next((n for n in within(text.tree(file), ast.stmt) if getattr(n, "body", None) == [found]), None)
     away = Edit(file, around.lineno if isinstance(around, ast.With) else found.lineno, last, ())
     if f"leave out `{text.text(line)}`" in mend:
         yield (away,)
@@ -208,18 +207,18 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
         return
     places: dict[int, list[tuple[ast.expr, str]]] = {}
     for now, before in BESIDE.findall(mend):
-        same = [n for n in ast.walk(text.tree(file) or ast.Module([], [])) if isinstance(n, ast.expr) and n.lineno > last]
-        same = [n for n in same if n.lineno == n.end_lineno and ast.unparse(n) == before]
+        below = [n for n in within(text.tree(file), ast.expr) if last < n.lineno == n.end_lineno]
+        same = [n for n in below if ast.unparse(n) == before]
         if not same:
             return
         places.setdefault(same[0].lineno, []).append((same[0], now))
-    below = []
+    more = []
     for at, parts in places.items():
         line = linecache.getline(file, at).rstrip("\r\n").encode()
         for node, now in sorted(parts, key=lambda part: -part[0].col_offset):
             line = line[: node.col_offset] + now.encode() + line[node.end_col_offset :]
-        below.append(Edit(file, at, at, (line.decode(),)))
-    yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *below
+        more.append(Edit(file, at, at, (line.decode(),)))
+    yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *more
 
 
 def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
@@ -246,35 +245,23 @@ def _replaced(file: str, span: Any, code: str) -> Edit:
 
 def names_in(node: ast.AST) -> set[str]:
     """Return the names that code reads, without those that it binds itself."""
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    own = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-    own |= {a.arg for n in ast.walk(node) if isinstance(n, ast.Lambda) for a in n.args.args}
-    return {n.id for n in names if isinstance(n.ctx, ast.Load)} - own
+    arguments = {a.arg for n in within(node, ast.Lambda) for a in n.args.args}
+    return named_in(node, ast.Load) - named_in(node, ast.Store) - arguments
 
 
 def bound(file: str, number: int) -> set[str]:
     """Return the names that have a value where a line of a file begins: of its function those that are set above."""
     whole = text.tree(file) or ast.Module([], [])
-    around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
+    around = [n for n in within(whole, SCOPES) if n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
     found = set(dir(builtins))
     if not os.path.exists(file):  # a cell of a notebook: what it reads was set in another one
         found |= names_in(whole)
     innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
     for scope in [whole, *around]:
-        for node in _own(scope):
+        for node in [*within(getattr(scope, "args", None), ast.arg), *own(scope)]:
             if scope is not innermost or getattr(node, "lineno", 0) < number:
                 found |= _binds(node)
     return found
-
-
-def _own(scope: Any) -> Iterator[ast.AST]:
-    """Yield the parts of a function or module, without those of functions inside of it."""
-    stack: list[ast.AST] = [*scope.body, *([scope.args] if hasattr(scope, "args") else [])]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, FUNCTIONS):
-            stack += ast.iter_child_nodes(node)
 
 
 def _binds(node: ast.AST) -> set[str]:

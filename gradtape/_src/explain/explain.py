@@ -323,13 +323,13 @@ class Question:
         """Return the diagnoses of sources that have a gradient: "connected", or why it is zero."""
         return self._with_values(sources, self._about_zero, NO_VALUES) or []
 
-    def _about_zero(self, probe: Probe, i: int, source: Any) -> Diagnosis:
+    def _about_zero(self, probe: Probe, i: int, source: Any, asked: AskedCall | None = None) -> Diagnosis:
         gradient = probe.gradient(i)
         if gradient is not None and (not gradient.size or np.any(gradient)):
             return CONNECTED
         if gradient is not None:
             return self._words(source).diagnoses(flat_places(probe, i))
-        case = self._case(source)
+        case = asked or self._case(source)
         view = View(self.history, case.tape)
         words, found = self._words(source), self._source(source, case, view)
         way = view.way(found, case.targets)
@@ -376,11 +376,13 @@ class Question:
             finite = True
             for i, (place, source) in enumerate(zip(places, found.sources, strict=True)):
                 gradient = probe.gradient(i)
-                what = None if gradient is None else flaw(gradient)
-                if what is not None:
-                    finite = finite and what == "zeros"
-                    breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i, self._held_by)]
-                    yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
+                what = "zeros" if gradient is None else flaw(gradient)  # of what is not used in this run
+                if what == "zeros":
+                    case = AskedCall(call, call.tape, call.targets, call.sources[place])
+                    yield place, self.name_of(source), what, self._about_zero(probe, i, source, case)
+                elif what is not None:
+                    finite = False
+                    yield place, self.name_of(source), what, self._words(source).diagnosis(origin(probe, i, self._held_by))
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
                 what = "NaN" if made.code == "nan_origin" else "infinite"
                 yield "target", self.target, what, self._words(found.sources[0]).diagnosis(made)

@@ -15,7 +15,6 @@ from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Program, Trace
 from gradtape._src.core.programs.structured import GRADIENT, VALUE, HeldProgram, StructuredOp
 from gradtape._src.core.tensors.variable_ops import ASSIGN_ADD, ASSIGN_SUB, READ
-from gradtape._src.core.values.aval import aval
 from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array.shape import _identity
@@ -77,6 +76,7 @@ class History:
     ) -> None:
         self.steps: dict[Name, Step] = {}
         self.avals: dict[Name, Any] = {}
+        self._numbers: dict[Name, list[Any]] = {}  # a step that takes Python numbers → the Avals of these at their places
         self.lines: dict[Name, Line] = dict(list(journal.births))  # of leaves
         self.held: dict[int, list[tuple[int, Name]]] = {}  # number of a variable → (serial of a trace, what it held then)
         # copies, as other threads go on writing
@@ -182,6 +182,7 @@ class History:
     def _add_pending(self, trace: Trace) -> None:
         for node in trace.leaves:
             self._leaf(node)
+        self.avals.update({journal.origin_of(node): node.aval for node in trace.nodes})
         lines = [(node.code, node.offset) for node in trace.nodes]
         again = {node.index: journal.origin_of(original) for original, node in trace.recomputed}
         leaves, avals = [journal.origin_of(n) for n in trace.leaves], tuple([n.aval for n in trace.leaves])
@@ -221,7 +222,10 @@ class History:
             if index in again and own in self.steps:
                 continue
             here, at = (ELSEWHERE, again[index]) if index in again else (thread, (serial, index))
-            self._step(Step(own, op, attrs, [name(r) for r in references], line, at, here))
+            inputs = [name(r) for r in references]
+            if journal.NUMBERS in inputs:
+                self._numbers[own] = [avals[-1 - r] if r < 0 else None for r in references]
+            self._step(Step(own, op, attrs, inputs, line, at, here))
 
     def _step(self, step: Step, inside: bool = False) -> None:
         """Enter a step; if it is inside of a Program that is opened, the Programs that it calls itself are opened too."""
@@ -328,11 +332,8 @@ class History:
         return self.avals.get(name)
 
     def _result(self, step: Step) -> Any:
-        given = [self.avals.get(i) for i in step.inputs]
-        tensors = [a for i, a in zip(step.inputs, given, strict=True) if i != journal.NUMBERS]
-        beside = next((a for a in tensors if a is not None and type(a) is not tuple), None)
-        if beside is not None:  # a Python number has the dtype of the tensor beside it
-            given = [aval((), beside.dtype) if i == journal.NUMBERS else a for i, a in zip(step.inputs, given, strict=True)]
+        numbers = self._numbers.get(step.name, ())
+        given = [numbers[k] if i == journal.NUMBERS and numbers else self.avals.get(i) for k, i in enumerate(step.inputs)]
         if step.op is None:
             return given[0] if given else None
         if step.op is ELEMENT:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import OF_AN_OBJECT, blocks, called_by, functions_of, may_call, mentioned, scope_of
+from gradtape._src.explain.callers import OF_AN_OBJECT, blocks, called_by, functions_of, may_call, scope_of
+from gradtape._src.explain.syntax import FUNCTIONS, callee, enclosing, mentioned, within
 
 
 class Once(NamedTuple):
@@ -17,7 +18,7 @@ class Once(NamedTuple):
 
     body: list[ast.stmt]
     why: str
-    function: str
+    function: ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
@@ -34,8 +35,8 @@ def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
             return line, part.why
     functions = functions_of(line)
     for part in [] if scope_of(line) is whole else parts:
-        by_others = part.function in OF_AN_OBJECT
-        if part.function not in mentioned(around) and not may_call(around, part.function, functions, by_others):
+        name = part.function.name
+        if name not in mentioned(around) and not may_call(around, name, functions, name in OF_AN_OBJECT):
             continue
         for n in part.body:
             if called in mentioned(n) or may_call(n, called, functions, False):
@@ -45,21 +46,16 @@ def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
 
 def _once(whole: ast.Module, lines: list[int]) -> Iterator[Once]:
     """Yield what runs once only, of the functions that can be named at one of the `lines`: not of those inside of others."""
-    for part, around in _of_file(whole):
-        if all(any(n.lineno <= line <= (n.end_lineno or 0) for line in lines) for n in around):
+    for part in _of_file(whole):
+        outer = [n for n in enclosing(whole, part.function.lineno, FUNCTIONS) if n is not part.function]
+        if all(any(n in enclosing(whole, line, FUNCTIONS) for line in lines) for n in outer):
             yield part
 
 
 @functools.lru_cache(64)
-def _of_file(whole: ast.Module) -> list[tuple[Once, list[ast.FunctionDef | ast.AsyncFunctionDef]]]:
-    """Return what runs once only, with the functions around the one in which it stands."""
-    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    found = []
-    for function in functions:
-        for body, why in _parts(function):
-            around = [n for n in functions if n is not function and n.lineno < function.lineno <= (n.end_lineno or 0)]
-            found.append((Once(body, why, function.name), around))
-    return found
+def _of_file(whole: ast.Module) -> list[Once]:
+    """Return what runs once only in a file."""
+    return [Once(body, why, n) for n in within(whole, FUNCTIONS) for body, why in _parts(n)]
 
 
 def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[list[ast.stmt], str]]:
@@ -67,7 +63,7 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
     for decorator in function.decorator_list:
         if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
             yield function.body, f"@{ast.unparse(decorator)}"
-    shared = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    shared = {name for n in within(function, (ast.Global, ast.Nonlocal)) for name in n.names}
     for block in blocks(function):
         for k, node in enumerate(block):
             if isinstance(node, ast.Try):
@@ -77,7 +73,7 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
             if not isinstance(node, ast.If):
                 continue
             body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
-            stores = [n for part in body for n in ast.walk(part) if isinstance(n, (ast.Assign, ast.AnnAssign))]
+            stores = [n for part in body for n in within(part, (ast.Assign, ast.AnnAssign))]
             targets = [t for n in stores for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
             if any(_asks(node.test, target, shared) for target in targets):
                 yield body, f"if {ast.unparse(node.test)}:"
@@ -93,8 +89,7 @@ def _missing(node: ast.Try) -> Iterator[tuple[list[ast.stmt], str]]:
 
 def _setdefault(node: ast.stmt) -> str | None:
     """Return `cache.setdefault` for a statement that calls it: of what it computes, the first value is kept."""
-    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
-    return next((ast.unparse(f) for f in calls if isinstance(f, ast.Attribute) and f.attr == "setdefault"), None)
+    return next((ast.unparse(call.func) for call in within(node, ast.Call) if callee(call) == "setdefault"), None)
 
 
 def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:
@@ -108,7 +103,7 @@ def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:
     for n in ast.walk(test):
         match n:
             case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):
-                if either & {ast.unparse(part) for part in ast.walk(n) if isinstance(part, ast.expr)}:
+                if either & set(map(ast.unparse, within(n, ast.expr))):
                     return True
             case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=name)]):
                 if isinstance(held, ast.Attribute) and held.attr == name:

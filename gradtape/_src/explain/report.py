@@ -87,8 +87,8 @@ class Report:
 
     @property
     def findings(self) -> list[Finding]:
-        """In the order in which they were found first."""
-        return list(self._found.values())
+        """In the order in which they were found first; gradients of zeros, which may be meant, behind the others."""
+        return sorted(self._found.values(), key=lambda found: found.what == "zeros")
 
     @property
     def missing(self) -> bool:
@@ -251,7 +251,7 @@ class Report:
     @property
     def _by_place(self) -> dict[Place, list[Finding]]:
         places: dict[Place, list[Finding]] = {}
-        for finding in self._found.values():
+        for finding in self.findings:
             places.setdefault(finding.place, []).append(finding)
         return places
 

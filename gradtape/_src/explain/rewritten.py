@@ -9,7 +9,8 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import mentioned, scope_of, statements_of
+from gradtape._src.explain.callers import scope_of
+from gradtape._src.explain.syntax import LISTED, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
@@ -42,7 +43,6 @@ STABLE = {  # a formula, and the function that computes it; `rest` are further a
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # where 1 is at the edge
 REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # statements
-LISTED = ("append", "extend", "insert")  # methods of a list, which holds tensors as it holds arrays
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
 
@@ -64,7 +64,7 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
     """
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
-    for part in [n for n in ast.walk(scope) if isinstance(n, REWRITTEN) and n.lineno > at]:
+    for part in [n for n in within(scope, REWRITTEN) if n.lineno > at]:
         change = _ToTensors({name or ""})
         whole = ast.unparse(change.visit(ast.parse(ast.unparse(part))))
         if change.unknown:
@@ -80,7 +80,7 @@ def without_call(line: Line) -> str | None:
     found, (at, _, column, _) = text.statement(line), text.position(line)
     if not isinstance(found, REWRITTEN):
         return None
-    called = [n for n in ast.walk(found) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("stop_gradient") and n.args]
+    called = [n for n in within(found, ast.Call) if ast.unparse(n.func).endswith("stop_gradient") and n.args]
     if len(called) > 1:
         called = [n for n in called if (n.lineno, n.col_offset) == (at, column)]
     if len(called) != 1:
@@ -91,8 +91,8 @@ def without_call(line: Line) -> str | None:
 
 def bound_early(line: Line, name: str) -> tuple[ast.expr, str] | None:
     """Return the only `lambda` of the statement that reads a name, and the same with the name bound where it is made."""
-    made = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Lambda)]
-    found = [n for n in made if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(n.body))]
+    made = within(text.statement(line), ast.Lambda)
+    found = [n for n in made if name in named_in(n.body)]
     if len(found) != 1 or found[0].args.vararg or found[0].args.kwarg or found[0].args.kwonlyargs:
         return None
     given = ast.unparse(found[0].args)
@@ -120,8 +120,8 @@ def summed(line: Line) -> str | None:
 
 def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
     """Return `stop_gradient(q - x + x)`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
-    for call in ast.walk(text.statement(line) or ast.Module([], [])):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("stop_gradient") and len(call.args) == 1:
+    for call in within(text.statement(line), ast.Call):
+        if ast.unparse(call.func).endswith("stop_gradient") and len(call.args) == 1:
             added, taken = _terms(call.args[0])
             both = [x for x in added if x in taken]
             others = [q for q in added if q not in taken]
@@ -142,7 +142,7 @@ def _terms(node: ast.expr) -> tuple[list[str], list[str]]:
 
 def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
     """Return the only call, in the statement of a line, of a function with such a name, and its arguments; else None."""
-    calls = [n for n in ast.walk(text.statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    calls = within(text.statement(line), ast.Call)
     found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
     return (found[0], ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords]))) if len(found) == 1 else None
 
@@ -155,7 +155,7 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
     own, name = text.expression_at(line), text.stored_name(line)
     later = [n for n in _after(line) if name is not None and name in mentioned(n)]
     statements = [n for n in (own, text.statement(line), *later) if n is not None]
-    for node in [part for n in statements for part in ast.walk(n) if isinstance(part, (ast.Call, ast.BinOp))]:
+    for node in [part for n in statements for part in within(n, (ast.Call, ast.BinOp))]:
         for formula, function in STABLE.items():
             found: dict[str, str] = {}
             if _fits(_parsed(formula), node, line, found):
@@ -227,7 +227,7 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
     The `where` stands in the statement, or below and takes what that gives.
     """
     found, name = text.expression_at(line, op), text.stored_name(line)
-    calls = [c for n in (text.statement(line), *_after(line)) if n is not None for c in ast.walk(n) if isinstance(c, ast.Call)]
+    calls = [call for n in (text.statement(line), *_after(line)) for call in within(n, ast.Call)]
     for call in [n for n in calls if found is not None and _is(n, "where") and len(n.args) == 3]:
         sides = [k for k in (1, 2) if ast.unparse(call.args[k]) == name or any(n is found for n in ast.walk(call.args[k]))]
         side = sides[0] if sides else None
@@ -285,7 +285,7 @@ class _ToTensors(ast.NodeTransformer):
         return after
 
     def _called(self, node: ast.Call, before: str) -> ast.AST:
-        mentioned = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & self._tensors
+        mentioned = named_in(node) & self._tensors
         self.generic_visit(node)
         inside = ast.unparse(node) != before
         called = ast.unparse(node.func)
@@ -301,7 +301,7 @@ class _ToTensors(ast.NodeTransformer):
             self.changed = True
             return node.func.value
         method = node.func if isinstance(node.func, ast.Attribute) else None
-        of_it = method is not None and {n.id for n in ast.walk(method.value) if isinstance(n, ast.Name)} & self._tensors
+        of_it = method is not None and named_in(method.value) & self._tensors
         if method is not None and (inside or of_it) and (changed := self._method(node, method)) is not None:
             return changed
         listed = method is not None and method.attr in LISTED
@@ -317,11 +317,12 @@ class _ToTensors(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         before, whole = ast.unparse(node.value), ast.unparse(node)
-        self.generic_visit(node)
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-        changed = ast.unparse(node.value) != before or before in self._tensors
         arrays = all(isinstance(place, ast.Name) or ast.unparse(place).startswith("np.arange(") for place in places)
-        if not changed or not places or not arrays or isinstance(node.ctx, ast.Store):
+        if not places or not arrays or isinstance(node.ctx, ast.Store):
+            return self.generic_visit(node)
+        node.value = self.visit(node.value)
+        if ast.unparse(node.value) == before and before not in self._tensors:
             return node
         now = f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))"
         self.made[whole] = now  # an array takes elements so, a tensor does not

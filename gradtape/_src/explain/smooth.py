@@ -9,6 +9,7 @@ from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence, Span
+from gradtape._src.explain.syntax import within
 from gradtape._src.ops.array.sort import _arg_max, _arg_min
 
 Advice = tuple[str, Span | None]  # and where the expression stands that its code replaces
@@ -53,14 +54,34 @@ def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
     """
     if index and b.op in CHOSEN:
         return in_its_words(SOFTLY.format(CHOSEN[b.op]), b)
-    advice = declared(b.op)
+    advice, operands = declared(b.op), text.operands(b.line, b.op)
+    if re.search(r"\by\b", advice) and not operands and (inside := of_function(b)) is not None:  # which compares
+        return inside, None
     if advice or not stepped:
         return in_its_words(advice or SMOOTHER, b)
-    found, operands = text.expression_at(b.line, b.op), text.operands(b.line, b.op)
+    found = text.expression_at(b.line, b.op)
     if found is None or not operands or len(operands[0]) > LONGEST_OPERAND or re.search(r"\w\(", operands[0]):
         called = re.search(rf"[\w.]*\b{(b.op or '').lower()}\(", text.text(b.line) or "")
         return STRAIGHT.format("x", f"{called[0]}x)" if called else "step(x)"), None
     return STRAIGHT.format(operands[0], ast.unparse(found)), text.span(found)
+
+
+def of_function(b: Evidence) -> str | None:
+    """Return the advice for what a function of TensorFlow's does that the line calls; None where it calls none first."""
+    calls = within(text.statement(b.line), ast.Call)
+    called = ast.unparse(calls[0].func) if calls else ""
+    own = called.startswith(("tf.", "tensorflow.")) and ".keras." not in called
+    return SMOOTHER.replace("its place", f"the place of {called}") if own else None
+
+
+def around_it(b: Evidence) -> Advice | None:
+    """Return the advice to pass a gradient straight through a sum that takes off what an op computes; None without a sum."""
+    found, operands = text.expression_at(b.line, b.op), text.operands(b.line, b.op)
+    sums = within(text.statement(b.line), ast.BinOp)
+    around = [n for n in sums if isinstance(n.op, (ast.Add, ast.Sub)) and found in (n.left, n.right)]
+    if not around or not operands or len(operands[0]) > LONGEST_OPERAND:
+        return None
+    return STRAIGHT.format(operands[0], f"({ast.unparse(around[0])})"), text.span(around[0])
 
 
 def in_its_words(advice: str, b: Evidence, op: str | None = None) -> Advice:

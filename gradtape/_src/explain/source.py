@@ -15,6 +15,7 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain.operators import is_written
+from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, own, within
 
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
@@ -76,7 +77,7 @@ def unread(line: Line) -> tuple[str, str] | None:
     function = None if line[0] is None else _function(line[0])
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
-    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    read = named_in(function, ast.Load)
     given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     names = [name for name in given[: len(given) - len(function.args.defaults)] if name not in read | UNREAD]
     return (function.name, names[-1]) if names else None
@@ -91,13 +92,13 @@ def rebound_name(line: Line) -> str | None:
     at, _, column, _ = position(line)
     for name, value in pairs.items():
         if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
-            return name if name in _read(value) else None
+            return name if name in read_in(value) else None
     if isinstance(found, ast.AugAssign):
         return ast.unparse(found.target)
     if not isinstance(found, ast.Assign) or len(found.targets) > 1:
         return None
     called = ast.unparse(found.targets[0])
-    return called if called in _read(found.value) else None
+    return called if called in read_in(found.value) else None
 
 
 def _stored_and_read(code: CodeType, offset: int) -> str | None:
@@ -124,8 +125,9 @@ def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
     return list(zip(names, values if len(values) == len(names) else [found.value] * len(names), strict=True))
 
 
-def _read(value: ast.expr) -> set[str]:
-    return {ast.unparse(n) for n in ast.walk(value) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))}
+def read_in(value: ast.expr) -> set[str]:
+    """Return what an expression reads, as it is written: names, attributes and entries."""
+    return set(map(ast.unparse, within(value, (ast.Name, ast.Attribute, ast.Subscript))))
 
 
 def sets(line: Line, name: str) -> bool:
@@ -145,24 +147,20 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     """Return the first statement that computes a name or attribute from itself."""
     for code in codes:
         for found in statements(code, name):
-            if any(called == name and name in _read(value) for called, value in _pairs(found)):
+            if any(called == name and name in read_in(value) for called, value in _pairs(found)):
                 return line_at(code, found.lineno)
     return None
 
 
-def _function(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
-    """Return the function or module of a code object; an empty module where its source is not known."""
-    whole = tree(code.co_filename) or ast.Module([], [])
-    if code.co_name == "<module>":
-        return whole
-    return _functions(whole).get((code.co_name, code.co_firstlineno)) or ast.Module([], [])
-
-
 @functools.lru_cache(256)
-def _functions(whole: ast.Module) -> dict[tuple[str, int], ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return the functions of a file by their names and first lines: a search through the whole file."""
-    found = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return {(n.name, _starts(n)): n for n in reversed(found)}
+def _function(code: CodeType) -> Any:
+    """Return the function or module of a code object; an empty module where its source is not known."""
+    whole = tree(code.co_filename)
+    if code.co_name != "<module>":
+        named = [n for n in within(whole, FUNCTIONS) if n.name == code.co_name]
+        first = [n for n in named if min([n.lineno, *[d.lineno for d in n.decorator_list]]) == code.co_firstlineno]
+        whole = next(iter(first), None)
+    return whole or ast.Module([], [])
 
 
 def is_global(code: CodeType, name: str) -> bool:
@@ -170,18 +168,9 @@ def is_global(code: CodeType, name: str) -> bool:
     return any(isinstance(n, ast.Global) and name in n.names for n in _function(code).body)
 
 
-def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
-    """Yield the statements of a code object, of inner functions only where they set `name` outside of them."""
-    stack: list[ast.AST] = list(_function(code).body)
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            outer = [n for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) and name in n.names]
-            if not outer:
-                continue
-        if isinstance(node, ast.stmt):
-            yield node
-        stack = [*ast.iter_child_nodes(node), *stack]
+def statements(code: CodeType, name: str = "") -> list[ast.stmt]:
+    """Return the statements of a code object, of inner functions only where they set `name` outside of them."""
+    return [n for n in own(_function(code), name) if isinstance(n, ast.stmt)]
 
 
 def heads(found: ast.stmt) -> list[str]:
@@ -189,11 +178,6 @@ def heads(found: ast.stmt) -> list[str]:
     if not hasattr(found, "body"):
         return [ast.unparse(found)]
     return [ast.unparse(part) for part in ast.iter_child_nodes(found) if isinstance(part, (ast.expr, ast.withitem))]
-
-
-def _starts(function: Any) -> int:
-    """Return the first line of a function, which is that of its decorators."""
-    return int(min([function.lineno, *[d.lineno for d in function.decorator_list]]))
 
 
 def assignments(line: Line) -> str | None:
@@ -265,9 +249,7 @@ def one_by_one(line: Line) -> str | None:
     if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
         return None
     each = made.generators[0]
-    changing = [n.id for n in ast.walk(each.target) if isinstance(n, ast.Name)]
-    used = {n.id for n in ast.walk(made.elt) if isinstance(n, ast.Name)}
-    called = next((name for name in changing if name in used), None)
+    called = next((n.id for n in within(each.target, ast.Name) if n.id in named_in(made.elt)), None)
     if called is None:
         return None
     return f"for {ast.unparse(each.target).strip('()')} in {ast.unparse(each.iter)}: {called}.assign({ast.unparse(made.elt)})"
@@ -291,15 +273,7 @@ def tree(name: str | None) -> ast.Module | None:
 
 def statement(line: Line) -> ast.stmt | None:
     """Return the innermost statement in which the instruction stands."""
-    whole, at = tree(file(line)), number(line)
-    return None if whole is None or at is None else _innermost(whole, at)
-
-
-@functools.lru_cache(4096)
-def _innermost(whole: ast.Module, at: int) -> ast.stmt | None:
-    """Return the innermost statement of a file around a line: a search through the whole file, which many steps share."""
-    around = [n for n in ast.walk(whole) if isinstance(n, ast.stmt) and n.lineno <= at <= (n.end_lineno or n.lineno)]
-    return max(around, key=lambda n: (n.lineno, n.col_offset), default=None)
+    return next(reversed(enclosing(tree(file(line)), number(line), ast.stmt)), None)
 
 
 SHOWING = frozenset("critical debug display error exception info log pprint print warn warning write".split())
@@ -318,19 +292,14 @@ def is_shown(line: Line) -> bool:
 
 def _files(line: Line) -> set[str]:
     """Return the names of the files that are opened around a line: `f` of `with open(path, "w") as f:`."""
-    whole, at = tree(file(line)), number(line) or 0
-    blocks = [
-        n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, ast.With) and n.lineno <= at <= (n.end_lineno or at)
-    ]
+    blocks = enclosing(tree(file(line)), number(line), ast.With)
     items = [item for block in blocks for item in block.items if ast.unparse(item.context_expr).startswith("open(")]
     return {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
 
 
 def in_a_loop(line: Line) -> bool:
     """Return whether a line stands in the body of a `for` or `while`."""
-    whole, at = tree(file(line)), number(line) or 0
-    loops = [n for n in ast.walk(whole or ast.Module([], [])) if isinstance(n, (ast.For, ast.While))]
-    return any(n.body[0].lineno <= at <= (n.end_lineno or at) for n in loops)
+    return bool(enclosing(tree(file(line)), number(line), (ast.For, ast.While), True))
 
 
 def in_a_header(line: Line) -> bool:
@@ -342,29 +311,13 @@ def in_a_header(line: Line) -> bool:
     return header.lineno <= at <= (header.end_lineno or header.lineno)
 
 
-def expression(line: Line) -> str | None:
-    """Return the text of the expression that the instruction computes, on one line; None where there is no source."""
-    first, last, start, stop = position(line)
-    name = file(line)
-    if None in (first, last, start, stop) or name is None:
-        return None
-    lines = linecache.getlines(name)[first - 1 : last]
-    if not lines:
-        return None
-    encoded = [text.encode() for text in lines]
-    encoded[-1] = encoded[-1][:stop]
-    encoded[0] = encoded[0][start:]
-    return " ".join(part.decode(errors="replace").strip() for part in encoded)
-
-
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
     """Return the expression that the instruction computes, or the only one of such an op in it, or in the statement."""
-    whole, at = list(ast.walk(statement(line) or ast.Module([], []))), position(line)
-    found = [n for n in whole if isinstance(n, ast.expr)]
+    found, at = within(statement(line), ast.expr), position(line)
     itself = None if at[2] is None else next((n for n in found if span(n) == tuple(at)), None)
     if at[2] is not None and (itself is None or op is None or _computes(itself, op)):
         return itself
-    inner = found if itself is None else [n for n in ast.walk(itself) if isinstance(n, ast.expr)]
+    inner = found if itself is None else within(itself, ast.expr)
     of_op = [n for n in inner if op is not None and _computes(n, op)]
     return of_op[0] if len(of_op) == 1 else itself
 
@@ -435,10 +388,9 @@ def _on_one_line(line: Line) -> str | None:
     found, at = statement(line), number(line)
     if found is None or hasattr(found, "body") or isinstance(found, ast.Match) or found.lineno == found.end_lineno:
         return None
-    with contextlib.suppress(SyntaxError):
-        written = ast.unparse(found if found.lineno == at else ast.parse(expression(line) or "", mode="eval"))
-        return written if len(written) <= LONGEST and "\n" not in written else written.split("\n")[0][: LONGEST - 1] + "…"
-    return None
+    whole = found if found.lineno == at else expression_at(line)
+    written = "" if whole is None else ast.unparse(whole)
+    return written if len(written) <= LONGEST and "\n" not in written else written.split("\n")[0][: LONGEST - 1] + "…"
 
 
 def argument(line: Line, place: int) -> str | None:
@@ -467,6 +419,6 @@ def target_of(line: Line) -> str | None:
 
 def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
     """Return the gradient calls in the statement of a line, with the expression of their tape."""
-    calls = [n for n in ast.walk(statement(line) or ast.Module([], [])) if isinstance(n, ast.Call)]
+    calls = within(statement(line), ast.Call)
     methods = ("gradient", "jacobian", "batch_jacobian")
     return [(n, n.func.value) for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]

@@ -143,19 +143,16 @@ class Tried:
         alike = self.entry.node.op.broadcasting
         return lambda i, v: np.broadcast_to(move(i, v), shape).copy() if alike and i is self.node else move(i, v)
 
-    def zeros_came_in(self) -> tuple[Entry, Node, Node]:
-        """Return the op that took a zero factor in, the factor, and the value that it hands on: further back no zeros count."""
-        assert self.factor is not None
-        entry, factor, copied = self.entry, self.factor, self.factor
-        while (maker := self.probe.maker.get(copied)) is not None:
+    def zeros_came_in(self, factor: Node) -> tuple[Entry, Node]:
+        """Return the op that took the zeros of a factor in, and the value that has them: further back no zeros count."""
+        entry = self.entry
+        while (maker := self.probe.maker.get(factor)) is not None:
             inputs = [i for i in maker.inputs if type(i.aval) is not tuple and i.aval.inexact]
             zero = next((i for i in inputs if not np.all(value(i)) and _without_zeros(maker, i)), None)
             if zero is None:
                 break
-            if len(inputs) > 1:
-                entry, factor = maker, zero
-            copied = zero
-        return entry, factor, copied
+            entry, factor = maker if len(inputs) > 1 else entry, zero
+        return entry, factor
 
     @property
     def joined(self) -> Entry | None:

@@ -156,6 +156,6 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
         if any(i in seen for i in entry.inputs):
             seen.add(entry.node)
             if Trait.STEPS in entry.node.op.traits:
-                return PiecewiseConstant(_line(entry), entry.node.op.type)
+                return PiecewiseConstant(_line(entry), entry.node.op.type, detour=True)
     last = _meeting(probe, probe.sources[source])
     return Cancelled(NO_LINE) if last is None else Cancelled(_line(last), last.node.op.type)

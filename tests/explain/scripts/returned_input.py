@@ -18,4 +18,4 @@ gate, w = Gate(), tf.Variable(3.0)
 with tf.GradientTape() as tape:
     loss = gate(w) ** 2
 print(tape.gradient(loss, [w, gate.scale]))
-# Advice: let it run once before you ask
+# Advice: make `self.enabled` true there

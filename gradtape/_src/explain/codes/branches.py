@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import callee, scope_of, statements_under_tape
+from gradtape._src.explain.callers import scope_of, statements_under_tape
 from gradtape._src.explain.codes.unused import Unknown
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
 from gradtape._src.explain.ran import Ran
+from gradtape._src.explain.syntax import FUNCTIONS, callee, enclosing, named_in, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class BranchNotTaken(Evidence):
@@ -41,6 +41,7 @@ class BranchNotTaken(Evidence):
     of: Literal["branch", "loop", "try", "one"]  # one of those that a loop goes through
     flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`
     by_value: bool = True  # a tensor decides
+    wanted: str | None = None  # what a setting, by which Python decides, has to be for it: "`self.deep` true"
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -50,10 +51,9 @@ class BranchNotTaken(Evidence):
                     "print the error, or leave the except clause out, and do what the error says",
                 )
             case "loop":
-                return Said(
-                    f"{w.source} is used in the loop {self.written}, which made no trip",
-                    "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
-                )
+                zeros = "" if self.step is not None else ", or ask for `unconnected_gradients='zero'`"  # which a function gives
+                cause = f"{w.source} is used in the loop {self.written}, which made no trip"
+                return Said(cause, f"let the loop run once at least{zeros}")
             case "one":
                 return Said(
                     f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there",
@@ -67,6 +67,8 @@ class BranchNotTaken(Evidence):
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
+                if self.wanted is not None:
+                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources", whole=False)
                 if not self.by_value:
                     return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
                 return Said(
@@ -113,8 +115,7 @@ class Unrun:
         self._name, self._file, self._ran = name, file, ran
         here = frame is not None and frame.f_code.co_filename == name
         self._asking = frame.f_lineno if here and frame is not None else 0
-        around = [n for n in file.parents if isinstance(n, FUNCTIONS) and n.lineno <= self._asking <= (n.end_lineno or 0)]
-        self._asker = max(around, key=lambda n: n.lineno, default=None)
+        self._asker = next(reversed(enclosing(file.tree, self._asking, FUNCTIONS)), None)
         self._seen: set[ast.AST] = set()
         self._ran_of: dict[Any, bool] = {}  # whether something of a function ran
 
@@ -148,7 +149,8 @@ class Unrun:
         line = text.line_in(self._name, part.lineno)
         asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
         by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
-        return BranchNotTaken(line, of="loop" if loop else "branch", flag=_flag(line, part, choice.branch), by_value=by_value)
+        flag, wanted = _flag(line, part, choice.branch), None if by_value else _setting(part, choice.branch)
+        return BranchNotTaken(line, of="loop" if loop else "branch", flag=flag, by_value=by_value, wanted=wanted)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
         """Return what decided that a use did not run; None if it may have run. A `deferred` function is called later, or never.
@@ -249,14 +251,14 @@ class File:
     def loops(self, holders: set[str]) -> Iterator[tuple[ast.For, frozenset[str]]]:
         """Yield the loops over what one of the holders holds, each with the names that it gives to that."""
         for n in self.parents:
-            if isinstance(n, ast.For) and any(_written(part) & holders for part in ast.walk(n.iter)):
-                yield n, frozenset(t.id for t in ast.walk(n.target) if isinstance(t, ast.Name))
+            if isinstance(n, ast.For) and any(_written(part) & holders for part in within(n.iter, ast.expr)):
+                yield n, frozenset(named_in(n.target))
 
     def given(self, use: ast.expr) -> list[tuple[ast.AST, frozenset[str]]]:
         """Return the loop, or the functions, that a use is given to, each with the name that it has there."""
         around = self.parents[use]
         if isinstance(around, ast.For) and use is around.iter:
-            return [(around, frozenset(n.id for n in ast.walk(around.target) if isinstance(n, ast.Name)))]
+            return [(around, frozenset(named_in(around.target)))]
         if not isinstance(around, ast.Call) or use not in around.args:
             return []
         at = around.args.index(use)
@@ -346,10 +348,21 @@ def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
     return f"{name}={wanted}" if name in given else None
 
 
+def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
+    """Return what an attribute, an entry or a name has to be for a branch; None for any other condition."""
+    if not isinstance(node, (ast.If, ast.IfExp)):
+        return None
+    asked, wanted = node.test, missed in (node.body, [node.body])
+    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+        asked, wanted = asked.operand, not wanted
+    plain = isinstance(asked, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    return f"`{ast.unparse(asked)}` {'true' if wanted else 'false'} there" if plain else None
+
+
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:
     """Return the only call under the tape, of the function of a line, that does not give an argument, and the same with it."""
     name, called = flag.partition("=")[0], getattr(scope_of(line), "name", "")
-    parts = [n for statement in statements_under_tape(asked) for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    parts = [n for statement in statements_under_tape(asked) for n in within(statement, ast.Call)]
     if called in ("call", "__call__"):
         found = [n for n in parts if not ast.unparse(n.func).startswith("tf.")]
     else:
@@ -364,7 +377,7 @@ def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:
     """Return the branch or loop of a function that uses the source and did not run."""
     for kind in (BRANCH, LOOP):
         for _, step in way:
-            for length in range(len(step.name) - 1, 1, -1):
+            for length in range(len(step.name), 1, -1):
                 around = history.steps.get(step.name[:length])
                 if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
                     return BranchNotTaken(around.line, around.how, around, of="loop" if kind is LOOP else "branch")

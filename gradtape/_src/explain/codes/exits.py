@@ -12,10 +12,11 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Left
 from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.callers import functions_of, mentioned, scope_of
+from gradtape._src.explain.callers import functions_of, scope_of
 from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, Span, of_no_way, of_steps, of_zeros
 from gradtape._src.explain.history import Name, Step
+from gradtape._src.explain.syntax import mentioned, named_in, within
 from gradtape._src.explain.varied import Tried
 from gradtape._src.explain.words import Words
 
@@ -72,7 +73,7 @@ def _through_python(tried: Tried) -> Evidence | None:
     if tried.entry.node.op is not EAGER_PY_FUNC:
         return None
     line = tried.at[0]
-    given = mentioned(text.statement(line) or ast.Module([], []))
+    given = mentioned(text.statement(line))
     exits = [e for e in list(journal.exits) if e.line[0] is not None and e.line[0].co_name in given and e.how in WAYS]
     return LeftLibrary(exits[-1].line, how=exits[-1].how) if exits else LeftLibrary(*tried.at, how="py_function")
 
@@ -104,7 +105,8 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
     if re.search(r"\b(?:FloatList|dumps?|save\w*|tobytes|tofile|write\w*)\(", written):
         return "go on with the tensor itself, and keep what is written beside it"
     if how == "dataset" and (mapped := _mapped(b)) is not None:
-        return f"leave out the Dataset's `map`, and call `{mapped}` under the tape, on what the Dataset gives"
+        method, function = mapped
+        return f"leave out the Dataset's `{method}`, and call `{function}` under the tape, on what the Dataset gives"
     weights = re.search(r"([\w.]+)\.get_weights\(\)", written)
     if weights is not None:
         return f"use the variables themselves: `{weights[1]}.trainable_variables`"
@@ -139,7 +141,8 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
-    return instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
+    written_so = how != "float" or "float(" in written  # and not a function that asks for the number
+    return instead.get(how if written_so else "", "try to compute this with tf.* functions, from the tensor itself")
 
 
 def _below(b: Evidence) -> str:
@@ -163,16 +166,19 @@ def _called_itself(b: Evidence) -> tuple[str | None, Span | None]:
 
 def _filled(b: Evidence) -> bool:
     """Return whether entries of what the line gives a name are set: an array takes them, a tensor does not."""
-    whole = ast.walk(scope_of(b.line) or ast.Module([], []))
-    entries = [n.value for n in whole if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    entries = [n.value for n in within(scope_of(b.line), ast.Subscript) if isinstance(n.ctx, ast.Store)]
     return text.target(b.line) in [*map(ast.unparse, entries)]
 
 
-def _mapped(b: Evidence) -> str | None:
-    """Return the function that a line has a Dataset compute; None for any other line."""
-    calls = [n for n in ast.walk(text.statement(b.line) or ast.Module([], [])) if isinstance(n, ast.Call)]
-    found = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "map" and n.args]
-    return ast.unparse(found[0].args[0]) if found else None
+def _mapped(b: Evidence) -> tuple[str, str] | None:
+    """Return the method of a Dataset that a line calls, and the function that it computes; None for any other line."""
+    for call in within(text.statement(b.line), ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="map" as way), args=[function, *_]):
+                return way, ast.unparse(function)
+            case ast.Call(func=ast.Attribute(attr="reduce" | "scan" as way), args=[_, function]):
+                return way, ast.unparse(function)
+    return None
 
 
 def _foreign(b: Evidence) -> str | None:
@@ -182,7 +188,7 @@ def _foreign(b: Evidence) -> str | None:
     except SyntaxError:  # a part of a statement
         return None
     own = functions_of(b.line)
-    names = [(ast.unparse(n.func), n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    names = [(ast.unparse(n.func), n.func) for n in within(tree, ast.Call)]
     for called, _ in names:
         name = called.rpartition(".")[2]
         if name in FOREIGN and name not in own and not called.startswith("tf."):
@@ -197,6 +203,5 @@ def _foreign(b: Evidence) -> str | None:
 
 def _defined(b: Evidence) -> set[str]:
     """Return the names of classes and of other values of the file, of which a call says nothing."""
-    tree = text.tree(text.file(b.line)) or ast.Module([], [])
-    classes = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
-    return classes | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    tree = text.tree(text.file(b.line))
+    return {n.name for n in within(tree, ast.ClassDef)} | named_in(tree, ast.Store)

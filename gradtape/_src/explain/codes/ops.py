@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.core.programs.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens
-from gradtape._src.explain.smooth import declared, in_its_words, instead_of
+from gradtape._src.explain.smooth import declared, in_its_words, instead_of, of_function
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.array.shape import _stop_gradient
@@ -30,12 +30,13 @@ class Index(OfOp):
 
 
 class NotFloating(Index):
-    """`through` is the function in which a `cast` is followed by more that has no derivative."""
+    """`through` is the function in which a `cast` is followed by more that has no derivative; `then` an op that is so too."""
 
     code, named = "not_floating", "the cast, or where it was made"
     when = "an integer, bool or string on the way; also one that only chooses elements or a size"
     cast: bool = False
     through: str | None = None
+    then: str | None = None
 
     def said(self, w: Words) -> Said:
         cast_there = re.search(r"cast|int|astype", text.text(self.line) or "cast")
@@ -59,9 +60,13 @@ class NotFloating(Index):
             )
         if self.cast:
             cause = f"{self.written} casts to a dtype that is not floating, and integers have no derivative"
+            if cast_there and self.then is not None:
+                return Said(cause, "leave out the cast, and " + in_its_words(declared(self.then), self)[0], whole=False)
             if cast_there:
                 straight = "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`"
                 return Said(cause, *in_its_words(f"leave out the cast; where it is meant to round, {straight}", self))
+            if (inside := of_function(self)) is not None:
+                return Said(cause, inside)
             wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
             return Said(cause, wrong)
         if advice := declared(self.op):  # values in the place of an order: what follows has to be written anew
@@ -180,7 +185,9 @@ def _not_floating(view: View, before: Name, step: Step, op: Op | None) -> Eviden
     if op is None or inexact(history.aval(step.name)):
         return None
     if op.type == _cast.op.type:
-        return NotFloating(step.line, op.type, step, cast=True, index=chosen_by(history, step.name))
+        after = [user.how for user in history.users.get(step.name, ()) if user.how in ops and without_gradient(ops[user.how])]
+        then = next((how for how in after if declared(how)), None)
+        return NotFloating(step.line, op.type, step, cast=True, index=chosen_by(history, step.name), then=then)
     if op in (CALL, FUNCTION) or not inexact(history.aval(before)):
         return None
     made = history.steps.get(step.inputs[0]) if op is ELEMENT else step

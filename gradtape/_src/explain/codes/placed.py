@@ -21,14 +21,13 @@ from gradtape._src.explain.callers import (
     last_opened,
     loop_before,
     may_call,
-    mentioned,
     minimizing,
     scope_of,
-    statements_of,
 )
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_places
 from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.kept import kept
+from gradtape._src.explain.syntax import mentioned, statements_of, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Placed(Evidence):
         if given is not None and scope_of(asked) is scope_of(self.line):
             return replace(self, minimize=given)
         around, own_scope, called = scope_of(asked), scope_of(self.line), called_by(self.line)
-        inside = own_scope is not None and any(n is around for n in ast.walk(own_scope))
+        inside = around in within(own_scope, ast.AST)
         if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
             return replace(self, elsewhere=True)
         if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
@@ -90,7 +89,7 @@ class Placed(Evidence):
 
     def _in_the_scope(self, around: ast.AST, asked: Line, called: str, given: str | None) -> Self:
         """Return the evidence at the call of a function in the scope that asks; `given` is the optimizer's method there."""
-        own, at = list(statements_of(around)), text.number(asked) or 0
+        own, at = statements_of(around), text.number(asked) or 0
         tape = last_opened(own, "GradientTape", at)
         place = last_opened(own, "stop_recording", at) if isinstance(self, RecordingPaused) else tape
         if tape is None and given is not None:

@@ -18,6 +18,7 @@ from gradtape._src.explain.codes.twins import Called, computed_again, computed_f
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
 from gradtape._src.explain.holders import in_an_object
+from gradtape._src.explain.syntax import named_in, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ class Unknown(Evidence):
 
 
 Function = ast.Lambda | ast.FunctionDef
+FUNCTION = (ast.Lambda, ast.FunctionDef)
 FEW = 2  # so many variables are named
 
 
@@ -184,10 +186,10 @@ def _looked_up_late(case: Apart) -> Evidence | None:
     for code in text.codes_of(case.frame):
         tree = text.tree(code.co_filename)
         for targets, over, body in [] if tree is None or not roots else _loops(tree):
-            looped = {n.id for n in ast.walk(targets) if isinstance(n, ast.Name)}
-            if not roots & {n.id for n in ast.walk(over) if isinstance(n, ast.Name)}:
+            looped = named_in(targets)
+            if not roots & named_in(over):
                 continue
-            for function in [n for part in body for n in ast.walk(part) if isinstance(n, Function)]:
+            for function in [n for part in body for n in within(part, FUNCTION)]:
                 late = sorted(looped & _free(function))
                 if late:
                     return LookedUpLate(text.line_at(code, function.lineno), name=late[0])
@@ -201,13 +203,10 @@ def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
     They are kept, as each function that waits in the user's frames asks for those of its file.
     """
     found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
-    for n in ast.walk(tree):
-        if isinstance(n, ast.For):
-            found.append((n.target, n.iter, [*n.body]))
-        elif isinstance(n, (ast.ListComp, ast.SetComp)):
-            found.append((n.generators[0].target, n.generators[0].iter, [n.elt]))
-        elif isinstance(n, ast.DictComp):
-            found.append((n.generators[0].target, n.generators[0].iter, [n.value]))
+    for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
+        over = n if isinstance(n, ast.For) else n.generators[0]
+        body = n.body if isinstance(n, ast.For) else [n.value if isinstance(n, ast.DictComp) else n.elt]
+        found.append((over.target, over.iter, [*body]))
     return found
 
 
@@ -216,8 +215,8 @@ def _free(function: Function) -> set[str]:
     arguments = function.args
     own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
     body = function.body if isinstance(function.body, list) else [function.body]
-    found = [n for part in body for n in ast.walk(part) if isinstance(n, ast.Name)]
-    return {n.id for n in found if isinstance(n.ctx, ast.Load)} - own - {n.id for n in found if isinstance(n.ctx, ast.Store)}
+    whole = ast.Tuple([*body])
+    return named_in(whole, ast.Load) - own - named_in(whole, ast.Store)
 
 
 @of_no_way(80)
@@ -278,8 +277,7 @@ def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
 
 def never_read(line: Line) -> bool:
     """Return whether the function of a line never reads the name that the line gives a value."""
-    whole = ast.walk(scope_of(line) or ast.Module([], []))
-    return text.stored_name(line) not in {None, *[n.id for n in whole if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]}
+    return text.stored_name(line) not in {None, *named_in(scope_of(line), ast.Load)}
 
 
 @of_no_way(140)

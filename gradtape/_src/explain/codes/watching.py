@@ -119,10 +119,9 @@ def _rebound(view: View, before: Name, step: Step, outer: Step) -> Evidence | No
 
 def _reads(step: Step, before: Name, called: str) -> bool:
     """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
-    operands = text.operands(step.line)
-    at = step.inputs.index(before)
-    written = operands[at] if len(operands) == len(step.inputs) else text.expression(step.line)
-    return written is None or re.search(rf"(?<![\w.]){re.escape(called)}(?!\w)", written) is not None
+    given, at = text.parts(step.line), step.inputs.index(before)
+    found = given[at] if len(given) == len(step.inputs) else text.expression_at(step.line)
+    return found is None or called in text.read_in(found)
 
 
 @of_no_way(10)

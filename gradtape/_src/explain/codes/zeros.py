@@ -16,7 +16,7 @@ from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
-from gradtape._src.explain.smooth import instead_of, wider
+from gradtape._src.explain.smooth import around_it, instead_of, wider
 from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
@@ -128,6 +128,7 @@ class Saturated(OfZeros):
 class PiecewiseConstant(OfZeros):
     code, when = "piecewise_constant", "`sign`, or a detour around a rounding"
     second: bool = False  # the derivative of one that is piecewise linear
+    detour: bool = False  # other ways around the op take its part away
 
     def said(self, w: Words) -> Said:
         if self.second:
@@ -135,6 +136,9 @@ class PiecewiseConstant(OfZeros):
                 f"the activation in {self.written} is piecewise linear, so its second derivative is 0 wherever it exists",
                 "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
             )
+        if self.detour and (around := around_it(self)) is not None:
+            cause = f"what {self.written} gives is piecewise constant: the derivatives of its terms add up to 0"
+            return Said(cause, *around)
         cause = f"{self.op} in {self.written} is piecewise constant: its derivative is 0 wherever it exists"
         return Said(cause, *instead_of(self, stepped=True))
 
@@ -379,18 +383,18 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
     low = lost(tried.probe, tried.factor)
     if low is not None:
         return Underflow(*tried.at, magnitude=low, dtype=tried.factor.aval.type.name)
-    entry, factor, copied = tried.zeros_came_in()
-    at, values = ((entry.node.code, entry.node.offset), entry.node.op.type), value(factor)
+    entry, copied = tried.zeros_came_in(tried.factor)
+    values = value(copied)
     fraction = float(np.mean(values == 0))
-    if tried.comes_from(factor, _random) and not np.all(values):
-        return DroppedOut(*at, fraction=fraction)
+    if tried.comes_from(tried.factor, _random) and not np.all(values):
+        return DroppedOut(*tried.at, fraction=fraction)
     if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
-        return MaskedOut(*at, fraction=fraction)
+        return MaskedOut((entry.node.code, entry.node.offset), entry.node.op.type, fraction=fraction)
     maker = tried.probe.maker.get(copied)
     made = copied if maker is None else maker.node
     return ZeroFactor(
-        *at,
-        at=entry.inputs.index(factor),
+        *tried.at,
+        at=tried.entry.inputs.index(tried.factor),
         made=(made.code, made.offset),
         origin=journal.origin_of(copied) if maker is None else None,
         traced=copied in tried.probe.traced,

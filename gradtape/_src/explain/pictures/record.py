@@ -8,8 +8,8 @@ from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
-from gradtape._src.core.programs.journal import Line, Ran
-from gradtape._src.core.programs.program import ELEMENT, RAN
+from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.program import ELEMENT
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.history import ELSEWHERE, RESULT, History, Name, Step
@@ -75,10 +75,8 @@ class Record:
         if tape._recording:
             tape._note()
         self.used = not tape._segments and tape._used
-        traces = [segment.trace for segment in tape._segments]
-        self.history = History([], traces) if history is None else history
+        self.history = History([], [segment.trace for segment in tape._segments]) if history is None else history
         self.view = View(self.history, tape._record)
-        self._learn_avals(traces)
         self._active: Collection[Name] = ()
         self._kept: dict[Name, int] = {}
         if tape._segments:
@@ -103,16 +101,6 @@ class Record:
             else:
                 groups.append(Group([op]))
         return groups
-
-    def _learn_avals(self, traces: Collection[Any]) -> None:
-        """Learn the shapes and dtypes of all values; the Avals of Python numbers are inferred trace by trace."""
-        avals = self.history.avals
-        serials = {serial for serial, _, _ in self.view.segments}
-        for ran in list(journal.ring):
-            if ran.serial in serials:
-                avals.update(_avals(ran))
-        for trace in traces:
-            avals.update({journal.origin_of(node): node.aval for node in trace.nodes})
 
     def _enter(self, step: Step) -> None:
         if step.op is ELEMENT and step.inputs[0] in self.place:  # an output of an op is shown with the op
@@ -146,18 +134,3 @@ class Record:
         if variable is not None:
             return variable_name(variable)
         return called(self.history.line_of(name)) or "a tensor"
-
-
-def _avals(ran: Ran) -> dict[Name, Any]:
-    """Return the Avals of the values of a program that ran."""
-    found: list[Any] = []
-    for key in ran.keys:
-        op, attrs, *references = key
-        if op is RAN:
-            (op, attrs), references = attrs, references[1:]
-        given = tuple([found[r] if r >= 0 else ran.avals[-1 - r] for r in references])
-        try:
-            found.append(None if None in given else op.result(given, attrs))
-        except Exception:  # an op whose shape depends on values: nothing is known of its result
-            found.append(None)
-    return {(ran.serial, index): aval for index, aval in enumerate(found) if aval is not None}

@@ -345,7 +345,10 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     return _one_hot(tensor(indices), on, off, depth=static(depth, "depth"), axis=axis)
 
 
-@op("SequenceMask", infer=lambda lengths, maxlen, dtype: aval((*lengths.shape, maxlen), dtype), flops=0, traits="own")
+@op(
+    "SequenceMask", infer=lambda lengths, maxlen, dtype: aval((*lengths.shape, maxlen), dtype), flops=0, traits="own",
+    instead="try a soft mask, tf.sigmoid(x - i) at each place i",
+)  # fmt: skip
 def _sequence_mask(lengths, *, maxlen, dtype):
     lengths = lengths[..., None]
     shape = (*lengths.shape[:-1], maxlen)

@@ -1,0 +1,72 @@
+"""Questions about syntax trees: what stands within a part, or around a line, and which names it reads, sets or calls."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+from typing import Any, TypeVar, overload
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*FUNCTIONS, ast.ClassDef)
+LISTED = ("append", "extend", "insert")  # methods of a list, which holds tensors as it holds arrays
+Kind = TypeVar("Kind", bound=ast.AST)
+
+
+@overload
+def within(node: ast.AST | None, kind: type[Kind]) -> list[Kind]: ...
+@overload
+def within(node: ast.AST | None, kind: tuple[type, ...]) -> list[Any]: ...
+def within(node: ast.AST | None, kind: Any) -> list[Any]:
+    """Return the nodes of a kind in a part, itself included; none where there is no source."""
+    return [] if node is None else [n for n in ast.walk(node) if isinstance(n, kind)]
+
+
+@functools.lru_cache(4096)
+def enclosing(whole: ast.AST | None, at: int | None, kind: type | tuple[type, ...], body: bool = False) -> Any:
+    """Return the nodes of a kind around a line of a file, the outermost first; with `body` those with the line in their body.
+
+    It is a search through the whole file, which many sources share.
+    """
+    if at is None:
+        return []
+    found: list[Any] = [n for n in within(whole, kind) if n.lineno <= at <= (n.end_lineno or at)]
+    return sorted([n for n in found if not body or n.body[0].lineno <= at], key=lambda n: (n.lineno, n.col_offset))
+
+
+def own(scope: Any, outside: str = "") -> Iterator[ast.AST]:
+    """Yield the parts of a function or module in their order, without those of functions and classes inside of it.
+
+    Functions that set a name `outside` of them are entered.
+    """
+    stack: list[ast.AST] = [] if scope is None else [*scope.body]
+    while stack:
+        node = stack.pop(0)
+        yield node
+        if not isinstance(node, (*SCOPES, ast.Lambda)) or any(
+            outside in n.names for n in within(node, (ast.Global, ast.Nonlocal))
+        ):
+            stack = [*ast.iter_child_nodes(node), *stack]
+
+
+def statements_of(scope: Any) -> list[ast.stmt]:
+    """Return the statements of a function or module, without functions and classes."""
+    return [n for n in own(scope) if isinstance(n, ast.stmt) and not isinstance(n, SCOPES)]
+
+
+def named_in(node: ast.AST | None, context: type | tuple[type, ...] = ast.expr_context) -> set[str]:
+    """Return the names in a part; those that it reads, `ast.Load`, or sets, `ast.Store`."""
+    return {n.id for n in within(node, ast.Name) if isinstance(n.ctx, context)}
+
+
+def mentioned(node: ast.AST | None) -> set[str]:
+    """Return the names and attributes that a part reads."""
+    read = [n for n in within(node, (ast.Name, ast.Attribute)) if isinstance(n.ctx, ast.Load)]
+    return {n.id if isinstance(n, ast.Name) else n.attr for n in read}
+
+
+def callee(call: ast.AST) -> str | None:
+    """Return the last name of the function that is called: `gradient` of `tape.gradient(…)`."""
+    if not isinstance(call, ast.Call):
+        return None
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
