@@ -128,6 +128,19 @@ SOFTMAX = (
         cross_entropy,
         dtypes=FLOATS,
     ),
+    Row(  # the second result is the gradient of the first
+        "softmax-cross-entropy-and-its-slope",
+        lambda p, z: tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=z, labels=p),
+        (distributions(2, 3), real(2, 3)),
+        lambda p, z: (cross_entropy(p, z), jax.nn.softmax(z) - p),
+        oracle=False,
+    ),
+    Row(
+        "sparse-softmax-cross-entropy-and-its-slope",
+        lambda y, z: tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=z, labels=y),
+        (integers(0, 3, 2), real(2, 3)),
+        lambda y, z: (sparse_cross_entropy(y, z), jax.nn.softmax(z) - jax.nn.one_hot(y, 3, dtype=z.dtype)),
+    ),
     Row(
         "softmax-cross-entropy-v1",
         lambda z: softmax_cross_entropy_with_logits_v1(labels=[[0.25, 0.75]], logits=z),
