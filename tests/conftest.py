@@ -1,5 +1,6 @@
 """What every test can use: the figures printed after a run, and how many random cases to draw."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -62,59 +63,79 @@ def keep_what_lives():
     gc.freeze()
 
 
-@pytest.hookimpl(trylast=True)
+# What holds in each test is entered by hooks: a fixture that all use costs a tenth of a millisecond, and there are 23,000 tests.
+around = contextlib.ExitStack()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    around.enter_context(jax_with_64_bits(item.module))
+    around.enter_context(compilers_take_no_time())
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """After a module what it left is kept, and compiled programs are forgotten from time to time.
+    with around:
+        yield
+    if compiled >= KEPT:
+        forget_compiled()
+    elif nextitem is None or nextitem.path != item.path:
+        keep_what_lives()
+    all_ran_on_host()
+
+
+@contextlib.contextmanager
+def jax_with_64_bits(module):
+    """JAX has 64 bits in tests that compare with it; in all others it has the 32 of any process."""
+    jax = sys.modules.get("jax")
+    if {"jax", "jnp", "lax"}.isdisjoint(vars(module)):
+        assert jax is None or not jax.config.jax_enable_x64, "a module of tests switched JAX's 64 bits on for all"
+        yield
+    else:
+        with jax.enable_x64(True):
+            yield
+
+
+@contextlib.contextmanager
+def compilers_take_no_time():
+    """The log tells of slow compilations, and a machine may be slow: the clock of that stands still."""
+    compilations = sys.modules.get("gradtape._src.core.engine.compilations")
+    if compilations is None:
+        yield
+    else:
+        clock, compilations.clock = compilations.clock, float  # 0.0
+        try:
+            yield
+        finally:
+            compilations.clock = clock
+
+
+def all_ran_on_host():
+    """No op that says that it runs on NumPy failed there and was compiled in silence."""
+    execution = sys.modules.get("gradtape._src.core.engine.execution")
+    assert execution is None or execution.counters.not_on_host == 0
+
+
+def forget_compiled():
+    """Forget compiled programs, which happens from time to time.
 
     JAX keeps an MLIR context of 1.4 MB with each, and MLIR visits all that live whenever it makes one, so that among 2,000 a
     program takes nearly twice as long to compile. Not too often, as kernels of ops that several tests run are compiled again.
     """
     global compiled
-    if compiled >= KEPT:
-        import jax
+    import jax
 
-        jax.clear_caches()
-        gc.unfreeze()  # what only the caches held
-        compiled = 0
-        keep_what_lives()
-    elif nextitem is None or nextitem.path != item.path:
-        keep_what_lives()
+    jax.clear_caches()
+    gc.unfreeze()  # what only the caches held
+    compiled = 0
+    keep_what_lives()
 
 
 @pytest.fixture(scope="session")
 def fuzz_factor(pytestconfig):
     """How many times its usual number of seeds a fuzzing test draws: 1, or 20 under `make test-long`."""
     return 20 if pytestconfig.getoption("--long") else 1
-
-
-@pytest.fixture(autouse=True)
-def jax_with_64_bits(request):
-    """JAX has 64 bits in tests that compare with it; in all others it has the 32 of any process."""
-    if not {"jax", "jnp", "lax"} & {*vars(request.module)}:
-        jax = sys.modules.get("jax")
-        assert jax is None or not jax.config.jax_enable_x64, "a module of tests switched JAX's 64 bits on for all"
-        yield
-        return
-    import jax
-
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def all_run_on_host():
-    """No op that says that it runs on NumPy failed there and was compiled in silence."""
-    yield
-    execution = sys.modules.get("gradtape._src.core.engine.execution")
-    assert execution is None or execution.counters.not_on_host == 0
-
-
-@pytest.fixture(autouse=True)
-def compilers_take_no_time(monkeypatch):
-    """The log tells of slow compilations, and a machine may be slow: the clock of that stands still."""
-    compilations = sys.modules.get("gradtape._src.core.engine.compilations")
-    if compilations is not None:
-        monkeypatch.setattr(compilations, "clock", lambda: 0.0)
 
 
 @pytest.fixture

@@ -32,6 +32,26 @@ def test_a_branch_that_is_not_taken(choose, as_function, absent):
     agree(gradients, [[2.0, absent], [absent, 6.0]])
 
 
+def test_a_result_that_is_given_twice():
+    """Both cotangents reach it, in the gradient of a call and of a call within one."""
+    x = tf.constant(3.0)
+
+    @tf.function
+    def twice(x):
+        y = x * x
+        return y, y
+
+    def weighted(x):
+        first, second = twice(x)
+        return 2.0 * first + 5.0 * second
+
+    for run in (weighted, tf.function(weighted)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = run(x)
+        assert tape.gradient(y, x).numpy() == 42.0
+
+
 def test_an_if_that_is_not_taken():
     v0, v1 = tf.Variable(2.0), tf.Variable(3.0)
 
