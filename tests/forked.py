@@ -16,6 +16,8 @@ from pathlib import Path
 
 def run(command, cwd=None, env=None):
     """Run `[sys.executable, "-c" or "-m" or a script, …]` to its end, with its output as text."""
+    if sys.platform != "linux":  # elsewhere there is no fork, or libraries do not survive one
+        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
     assert command[0] == sys.executable
     with tempfile.TemporaryDirectory() as folder:
         files = [str(Path(folder, name)) for name in ("out", "err")]
