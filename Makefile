@@ -3,6 +3,7 @@
 #   make demo        train a small network on real handwritten digits
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs, and by optimized code
+#   make test-faults  puts wrong texts into the library, one by one, and says which test finds each (half an hour)
 #   make test-distributed  several devices and processes, those that are killed and started again too (ten minutes)
 #   make test-leaves  the tests of the engine, without the folders that nothing below needs  (a minute of them: make test-leaves-sample)
 #   make test-native-sanitize  the tests of the extension in C, under sanitizers for addresses and undefined behaviour (gcc)
@@ -45,20 +46,23 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SECONDARY:
-.PHONY: help demo test test-long test-leaves test-leaves-sample test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample test-ecosystem ecosystem-programs \
+.PHONY: help demo test test-long test-faults test-leaves test-leaves-sample test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample test-ecosystem ecosystem-programs \
     test-keras-next keras-next-tests test-native-sanitize thirdparty-baseline test-gpu bench-gpu gpu-bundle bench lint format types docs site site-serve site-check packages test-packages release notebooks snapshot clean
 
 help:
-	@sed -n '3,27s/^# \{0,1\}//p' Makefile
+	@sed -n '3,28s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
 
 # The tests start many processes, and each would compile the library's sources if Python were not allowed to keep what it compiled.
-test test-long: export PYTHONDONTWRITEBYTECODE =
+test test-long test-faults: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/ready-test
 	$(PYTEST) $(ARGS)
+
+test-faults: $(VENV)/ready-test
+	$(BIN)/python -m tests.faults.seeded $(ARGS)
 
 test-distributed: $(VENV)/ready-test
 	$(BIN)/python -m pytest --long tests/distribute $(ARGS)

@@ -1,5 +1,6 @@
 """Fixtures for all tests: figures that are printed after a run, and the number of random cases."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -65,59 +66,79 @@ def keep_what_lives():
     gc.freeze()
 
 
-@pytest.hookimpl(trylast=True)
+# Hooks set up what holds in every test: a fixture that all use costs a tenth of a millisecond, and there are 23,000 tests.
+around = contextlib.ExitStack()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    around.enter_context(jax_with_64_bits(item.module))
+    around.enter_context(compilers_take_no_time())
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Exclude the objects of a finished module from garbage collection, and sometimes drop compiled programs.
+    with around:
+        yield
+    if compiled >= KEPT:
+        forget_compiled()
+    elif nextitem is None or nextitem.path != item.path:
+        keep_what_lives()
+    all_ran_on_host()
+
+
+@contextlib.contextmanager
+def jax_with_64_bits(module):
+    """Enable 64 bits in JAX for tests that compare with it; other tests have the default of 32."""
+    jax = sys.modules.get("jax")
+    if {"jax", "jnp", "lax"}.isdisjoint(vars(module)):
+        assert jax is None or not jax.config.jax_enable_x64, "a module of tests switched JAX's 64 bits on for all"
+        yield
+    else:
+        with jax.enable_x64(True):
+            yield
+
+
+@contextlib.contextmanager
+def compilers_take_no_time():
+    """Stop the clock of the log about slow compilations, as a machine may be slow."""
+    compilations = sys.modules.get("gradtape._src.core.engine.compilations")
+    if compilations is None:
+        yield
+    else:
+        clock, compilations.clock = compilations.clock, float  # 0.0
+        try:
+            yield
+        finally:
+            compilations.clock = clock
+
+
+def all_ran_on_host():
+    """Fail if an op with a NumPy kernel failed on the host, and was silently compiled."""
+    execution = sys.modules.get("gradtape._src.core.engine.execution")
+    assert execution is None or execution.counters.not_on_host == 0
+
+
+def forget_compiled():
+    """Drop compiled programs.
 
     JAX keeps an MLIR context of 1.4 MB for each program, and MLIR visits all of them when it creates one. Among 2,000 a
     program takes nearly twice as long to compile. Dropping too often would recompile kernels that several tests use.
     """
     global compiled
-    if compiled >= KEPT:
-        import jax
+    import jax
 
-        jax.clear_caches()
-        gc.unfreeze()  # objects that only the caches held
-        compiled = 0
-        keep_what_lives()
-    elif nextitem is None or nextitem.path != item.path:
-        keep_what_lives()
+    jax.clear_caches()
+    gc.unfreeze()  # objects that only the caches held
+    compiled = 0
+    keep_what_lives()
 
 
 @pytest.fixture(scope="session")
 def fuzz_factor(pytestconfig):
     """Return the factor for the number of seeds of a fuzzing test: 1, or 20 under `make test-long`."""
     return 20 if pytestconfig.getoption("--long") else 1
-
-
-@pytest.fixture(autouse=True)
-def jax_with_64_bits(request):
-    """Enable 64 bits in JAX for tests that compare with it; other tests have the default of 32."""
-    if not {"jax", "jnp", "lax"} & {*vars(request.module)}:
-        jax = sys.modules.get("jax")
-        assert jax is None or not jax.config.jax_enable_x64, "a module of tests switched JAX's 64 bits on for all"
-        yield
-        return
-    import jax
-
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def all_run_on_host():
-    """Fail if an op with a NumPy kernel failed on the host, and was silently compiled."""
-    yield
-    execution = sys.modules.get("gradtape._src.core.engine.execution")
-    assert execution is None or execution.counters.not_on_host == 0
-
-
-@pytest.fixture(autouse=True)
-def compilers_take_no_time(monkeypatch):
-    """Stop the clock of the log about slow compilations, as a machine may be slow."""
-    compilations = sys.modules.get("gradtape._src.core.engine.compilations")
-    if compilations is not None:
-        monkeypatch.setattr(compilations, "clock", lambda: 0.0)
 
 
 @pytest.fixture

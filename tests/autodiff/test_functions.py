@@ -32,6 +32,39 @@ def test_a_branch_that_is_not_taken(choose, as_function, absent):
     agree(gradients, [[2.0, absent], [absent, 6.0]])
 
 
+def test_a_result_that_is_given_twice():
+    """Both cotangents reach it, in the gradient of a call and of a call within one."""
+    x = tf.constant(3.0)
+
+    @tf.function
+    def twice(x):
+        y = x * x
+        return y, y
+
+    def weighted(x):
+        first, second = twice(x)
+        return 2.0 * first + 5.0 * second
+
+    for run in (weighted, tf.function(weighted)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = run(x)
+        assert tape.gradient(y, x).numpy() == 42.0
+
+
+def test_an_argument_that_only_another_result_of_a_branch_has():
+    """It has zeros, as in TensorFlow."""
+
+    @tf.function
+    def slopes(condition, x, y):
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            first, _ = tf.cond(condition, lambda: (x * 2.0, y * 3.0), lambda: (x, y))
+        return tape.gradient(first, [x, y])
+
+    agree(slopes(tf.constant(True), tf.constant(3.0), tf.constant(4.0)), [2.0, 0.0])
+
+
 def test_an_if_that_is_not_taken():
     v0, v1 = tf.Variable(2.0), tf.Variable(3.0)
 

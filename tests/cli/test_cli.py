@@ -8,6 +8,7 @@ import pytest
 import gradtape
 import gradtape_cli
 from gradtape._src.cli import commands as cli
+from tests import forked
 
 PYTHON = (sys.executable,)
 GRADTAPE = (sys.executable, "-m", "gradtape")
@@ -16,9 +17,13 @@ GRADTAPE_RUN = (*GRADTAPE, "run")
 
 def run(command, folder, *arguments):
     """Run `command` on script.py in `folder`, seen from the folder above it."""
-    script = f"{folder.name}/script.py"
-    command = [*command, script, *arguments]
+    command = [*command, f"{folder.name}/script.py", *arguments]
     return subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=120)
+
+
+def run_forked(command, folder, *arguments):
+    """Run it so, too, in a process that begins where gradtape is imported."""
+    return forked.run([*command, f"{folder.name}/script.py", *arguments], cwd=folder.parent)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.profile.watched import Clock
-from tests.cli.test_cli import GRADTAPE_RUN, folder, run
+from tests.cli.test_cli import GRADTAPE_RUN, folder, run_forked
 
 __all__ = ["folder"]
 PROFILE = (*GRADTAPE_RUN[:-1], "profile")
@@ -31,7 +31,7 @@ sys.exit(3)
 def test_the_costs_of_a_script(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
     (folder / "script.py").write_text(SCRIPT)
-    done = run(PROFILE, folder, "--html", "report.html", "a", "--b")
+    done = run_forked(PROFILE, folder, "--html", "report.html", "a", "--b")
     assert (done.returncode, done.stderr) == (3, "")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     name = f"{folder.name}/script.py"
@@ -56,7 +56,7 @@ def test_the_costs_of_a_script(folder, monkeypatch):
 )
 def test_a_script_that_ends_early_is_told_of_all_the_same(folder, script, code, expected):
     (folder / "script.py").write_text(script)
-    done = run(PROFILE, folder)
+    done = run_forked(PROFILE, folder)
     assert done.returncode == code
     assert expected in done.stdout
     assert ("ZeroDivisionError" in done.stderr) == bool(code)
@@ -64,7 +64,7 @@ def test_a_script_that_ends_early_is_told_of_all_the_same(folder, script, code, 
 
 def test_a_page_that_cannot_be_written_ends_it_before_the_script(folder):
     (folder / "script.py").write_text("print('never')")
-    done = run(PROFILE, folder, "--html", "absent/report.html")
+    done = run_forked(PROFILE, folder, "--html", "absent/report.html")
     assert (done.returncode, done.stdout) == (2, "")
     assert "gradtape profile: cannot write " in done.stderr
 

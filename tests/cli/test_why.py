@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.test_cli import GRADTAPE_RUN, folder, run
+from tests.cli.test_cli import GRADTAPE_RUN, folder, run_forked
 
 __all__ = ["folder"]
 WHY = (*GRADTAPE_RUN[:-1], "why")
@@ -40,7 +40,7 @@ w.assign_sub(0.1 * dw)
 
 def why(folder, text, *arguments):
     (folder / "script.py").write_text(text)
-    return run(WHY, folder, *arguments)
+    return run_forked(WHY, folder, *arguments)
 
 
 def test_what_is_missing(folder):

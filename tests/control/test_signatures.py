@@ -183,6 +183,11 @@ def test_branches_that_are_not_numbered_from_zero():
         tf.switch_case(tf.constant([0]), [lambda: 1])
 
 
+def test_a_number_that_none_of_the_branches_has_takes_the_last(compiled_early):
+    choose = tf.function(lambda i: tf.switch_case(i, [lambda: 0.0, lambda: 1.0, lambda: 2.0]))
+    assert [float(choose(tf.constant(i))) for i in (-2, -1, 0, 1, 2, 3)] == [2.0, 2.0, 0.0, 1.0, 2.0, 2.0]
+
+
 def test_what_is_no_condition():
     with pytest.raises(TypeError, match="pred must be a Tensor of type bool"):
         tf.case([(1, lambda: 1)])

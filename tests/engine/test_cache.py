@@ -9,6 +9,7 @@ import zlib
 import pytest
 
 from gradtape._src.core.platform import compile_cache
+from tests import forked
 
 PROGRAM = "jit_evaluate-" + "0123456789abcdef" * 4 + "-cache"
 
@@ -103,31 +104,28 @@ print([float(tf.reduce_sum(tf.function(lambda x: x * float(n) + tf.sin(x))(x))) 
 """
 
 
-def start(program, **environment):
-    return subprocess.Popen(
-        [sys.executable, "-c", program],
-        env=os.environ | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def run(program, folder):
+    """What a program prints and says whose cache lies in `folder`."""
+    done = forked.run([sys.executable, "-c", program], env=os.environ | {"GRADTAPE_CACHE_DIR": str(folder)})
+    return done.stdout, done.stderr
 
 
 def test_a_folder_of_our_own_in_the_one_that_is_given_and_two_processes_on_damaged_files_in_it(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    first, _ = start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
+    first, _ = run(MANY, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gradtape", "mine.txt"]
     files = [*(tmp_path / "gradtape" / "xla").iterdir()]
     assert files and all(compile_cache.PROGRAM.fullmatch(file.name) for file in files)
     for number, file in enumerate(files):
         file.write_bytes(file.read_bytes()[: 50 * number])
-    two = [start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    command, environment = [sys.executable, "-c", MANY], os.environ | {"GRADTAPE_CACHE_DIR": str(tmp_path)}
+    two = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in two] == [first, first]
     assert first.startswith("[") and not any(compile_cache._is_damaged(file.read_bytes()) for file in files)
 
 
 def test_a_folder_that_may_not_be_written_is_told_once_and_programs_run():
-    out, said = start(MANY, GRADTAPE_CACHE_DIR="/proc").communicate(timeout=120)  # read-only for any user
+    out, said = run(MANY, "/proc")  # read-only for any user
     assert out.startswith("[") and out.count(",") == 2
     assert said.count("/proc/gradtape") == 1 and len(said.splitlines()) == 1, said
 
@@ -141,11 +139,11 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # a write that does not
 
 @pytest.mark.skipif(os.name != "posix", reason="the limit of a file's size is POSIX's")
 def test_a_disk_that_is_full_is_told_once_and_programs_run(tmp_path):
-    whole, _ = start(MANY, GRADTAPE_CACHE_DIR="").communicate(timeout=120)
-    out, said = start(FULL + MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
+    whole, _ = run(MANY, "")
+    out, said = run(FULL + MANY, tmp_path)
     assert out == whole
     assert said.count("Error writing persistent compilation cache entry") == 1, said
-    again, said = start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
+    again, said = run(MANY, tmp_path)
     assert (again, said) == (whole, "")
     assert not any(compile_cache._is_damaged(file.read_bytes()) for file in (tmp_path / "gradtape" / "xla").iterdir())
 

@@ -161,6 +161,24 @@ def test_residuals_leave_the_program_when_a_value_is_read_under_a_tape():
     assert all(g is not None for g in tape.gradient(loss, w))
 
 
+def test_one_program_gives_whatever_some_runs_wanted(compiled_early):
+    """After two programs of the same ops one is made that gives the results of all: not each choice of them has its own."""
+
+    def run(wanted):
+        x = tf.constant([1.0, 2.0])
+        results = {"a": tf.sin(x), "b": tf.cos(x), "c": tf.exp(x), "d": tf.tanh(x)}
+        held = [results[name] for name in wanted]
+        results.clear()
+        return [result.numpy() for result in held]
+
+    for wanted in "abcd":
+        run(wanted)
+    programs = tf.config.cache_info()["programs"]
+    for wanted in ("ab", "bc", "cd", "abcd"):
+        run(wanted)
+    assert tf.config.cache_info()["programs"] == programs
+
+
 def test_cache_is_bounded():
     bound = execution.programs.bound
     execution.programs.bound = 5

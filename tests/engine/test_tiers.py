@@ -57,6 +57,14 @@ def test_a_step_that_comes_again_is_compiled_once(make, wrap):
     assert tf.config.cache_info()["node_by_node"] == runs
 
 
+def test_ops_that_numpy_does_not_have_are_compiled_together_at_once():
+    """To compile each by itself would take longer, and counts as spent."""
+    x = tf.constant([0.25, 0.5])
+    np.asarray(tf.math.ndtri(x) + tf.math.special.dawsn(x) + tf.math.special.spence(x))
+    info = tf.config.cache_info()
+    assert (info["programs"], info["kernels"]) == (1, 0)
+
+
 @pytest.mark.parametrize("ops, compiled", [(3, False), (30, True)])
 def test_what_a_dataset_computes_for_each_element_is_compiled_where_that_is_less_than_a_call(ops, compiled):
     def scaled(x):

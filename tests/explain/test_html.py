@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from gradtape._src.explain.pictures.chosen import MOST_GROUPS, MOST_IN_GROUP, ch
 from gradtape._src.explain.pictures.page import pictured
 from gradtape._src.explain.report import watching
 from gradtape._src.profile.profile import costs
-from tests.cli.test_cli import GRADTAPE_RUN, folder, run
+from tests.cli.test_cli import GRADTAPE_RUN, folder, run_forked
 from tests.explain.programs import functions, outside, questions, sources, zeros
 from tests.explain.table import marked, programs_of
 
@@ -380,9 +379,7 @@ ECHO = "import sys\nprint(sys.argv[1:])\n"
 )
 def test_the_option_stands_before_or_behind_the_script(before, behind, received, folder):
     (folder / "script.py").write_text(ECHO)
-    done = subprocess.run(
-        [*WHY, *before, f"{folder.name}/script.py", *behind], cwd=folder.parent, capture_output=True, text=True, timeout=120
-    )
+    done = run_forked([*WHY, *before], folder, *behind)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, str(received)), done.stderr
     assert (folder.parent / "page.html").exists()
     assert done.stdout.splitlines()[-1] == f"gradtape why: wrote {folder.parent / 'page.html'}"
@@ -390,7 +387,7 @@ def test_the_option_stands_before_or_behind_the_script(before, behind, received,
 
 def test_a_page_that_cannot_be_written(folder):
     (folder / "script.py").write_text(ECHO)
-    done = run(WHY, folder, "--html", "no/such/page.html")
+    done = run_forked(WHY, folder, "--html", "no/such/page.html")
     assert (done.returncode, done.stdout) == (2, "")
     assert "gradtape why: cannot write" in done.stderr
 

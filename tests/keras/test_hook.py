@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests import forked
+
 DENSE = """
 import numpy as np
 layer = keras.layers.Dense(3)
@@ -14,18 +16,20 @@ assert layer(np.ones((2, 4), "float32")).shape == (2, 3)
 
 
 def run(code, backend=None):
-    """Run `code` in a process of its own, with KERAS_BACKEND as given."""
+    """Run `code` in a process of its own, with KERAS_BACKEND as given. Where gradtape comes first, it is imported already."""
     environment = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"}
     if backend is not None:
         environment["KERAS_BACKEND"] = backend
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-c", code]
+    if code.startswith("import gradtape as tf"):
+        return forked.run(command, env=environment)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
 def test_python_s_random_numbers_go_on_after_the_import():
     """As on TensorFlow, so that a script that seeds them before it names tf.keras has the same initial weights."""
-    code = """
+    code = """import gradtape as tf
 import random
-import gradtape as tf
 random.seed(42)
 tf.random.set_seed(42)
 layer = tf.keras.Sequential([tf.keras.layers.Input((3,)), tf.keras.layers.Dense(2)]).layers[0]
@@ -77,14 +81,14 @@ def test_python_starts_without_loading_anything_of_ours():
 
 
 def test_submodules_of_tf_keras_are_imported_by_name():
-    done = run("from gradtape.keras.layers import Dense; import gradtape.keras.losses as losses; print(Dense.__name__)")
+    code = "import gradtape as tf; from gradtape.keras.layers import Dense; import gradtape.keras.losses as losses"
+    done = run(f"{code}; print(Dense.__name__)")
     assert (done.returncode, done.stdout) == (0, "Dense\n"), done.stderr
 
 
 def test_tf_keras_is_keras_with_nothing_set_and_is_imported_when_asked_for():
-    code = """
+    code = """import gradtape as tf
 import sys
-import gradtape as tf
 print("keras" in sys.modules)
 keras = tf.keras
 import keras as real

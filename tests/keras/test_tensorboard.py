@@ -1,6 +1,5 @@
 """`keras.callbacks.TensorBoard` with all its options: TensorBoard reads from its files what it reads from TensorFlow's."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -11,6 +10,7 @@ from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.context import RequestContext
 
 import gradtape as tf
+from tests import forked
 
 keras = tf.keras
 
@@ -153,7 +153,7 @@ model.fit(np.ones((8, 3)), np.ones((8, 1)), batch_size=2, verbose=0, callbacks=[
 def test_with_gradtape_under_tensorflows_name(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     command = [sys.executable, "-m", "gradtape", "run", str(tmp_path / "script.py"), str(tmp_path / "logs")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = forked.run(command)
     assert done.returncode == 0, done.stderr
     scalars = {"batch_loss": [2, 4], "epoch_loss": [0], "epoch_learning_rate": [0], "model/mean": [2, 4]}
     assert shown(tmp_path / "logs") == {"train": {"scalars": scalars}}

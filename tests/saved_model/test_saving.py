@@ -2,7 +2,6 @@
 
 import collections
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from tests import forked
 
 Pair = collections.namedtuple("Pair", "x y")
 
@@ -344,8 +344,8 @@ def test_functions_in_functions_and_a_step_of_training(tmp_path):
 def test_another_process_needs_no_code(tmp_path):
     tf.saved_model.save(module_of(lambda x: tf.matmul(x, [[1.0], [2.0]]), ([None, 2],)), tmp_path / "m")
     code = "import sys, gradtape as tf; print(tf.saved_model.load(sys.argv[1]).f([[1.0, 1.0], [0.0, 1.0]]).numpy().tolist())"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "m"], capture_output=True, text=True, check=True)
-    assert done.stdout == "[[3.0], [2.0]]\n"
+    done = forked.run([sys.executable, "-c", code, tmp_path / "m"])
+    assert (done.stdout, done.stderr) == ("[[3.0], [2.0]]\n", "")
 
 
 def test_stablehlo_beside_it(tmp_path):

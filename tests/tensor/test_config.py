@@ -1,6 +1,5 @@
 """`tf.config`, `tf.DeviceSpec` and dtypes that can be named only. Values and errors are TensorFlow 2.21's."""
 
-import subprocess
 import sys
 from unittest import mock
 
@@ -14,6 +13,7 @@ from gradtape._src.core.settings import device_config, switches
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.linalg.matmul import MAT_MUL
+from tests import forked
 
 config = tf.config
 CPU = config.PhysicalDevice("/physical_device:CPU:0", "CPU")
@@ -198,7 +198,7 @@ except RuntimeError as error:
 
 
 def test_logical_devices_are_made_before_anything_is_computed():
-    done = subprocess.run([sys.executable, "-c", LOGICAL], capture_output=True, text=True)
+    done = forked.run([sys.executable, "-c", LOGICAL])
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:2] == ["2 1 2", "[2. 6.]"]
     assert done.stdout.splitlines()[2].startswith("Virtual devices cannot be modified after being initialized")

@@ -4,7 +4,6 @@ import collections
 import importlib.util
 import os
 import random
-import subprocess
 import sys
 import unittest
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from tests import forked
 
 v1 = tf.compat.v1
 Pair = collections.namedtuple("Pair", "a b")
@@ -246,7 +246,7 @@ if __name__ == "__main__":
 def test_main(tmp_path):
     script = tmp_path / "square_test.py"
     script.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    done = forked.run([sys.executable, script])
     assert done.returncode == 0 and "[       OK ] Square.test_square" in done.stderr, done.stderr
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import struct
-import subprocess
 import sys
 import zlib
 
@@ -15,6 +14,7 @@ import safetensors.numpy
 
 import gradtape as tf
 from gradtape._src.train import storage
+from tests import forked
 
 
 def checkpoint(value=1.0):
@@ -222,7 +222,7 @@ manager.save()
     )
     def test_a_process_that_is_killed_leaves_a_whole_checkpoint(self, where, call, number, tmp_path):
         command = [sys.executable, "-c", self.SCRIPT, str(tmp_path), where, str(call)]
-        killed = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": os.getcwd()})
+        killed = forked.run(command)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         latest = tf.train.latest_checkpoint(tmp_path)
         assert latest == f"{tmp_path}/ckpt-{number}"

@@ -105,6 +105,14 @@ def test_a_broadcast_cotangent_stays_one(call, shape):
     assert moved == []
 
 
+def test_a_broadcast_cotangent_is_summed_over_an_axis_that_it_has_itself():
+    x = tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(x + tf.ones([2, 3]), 1) * [1.0, 10.0]  # the cotangent of the sum is a column
+    assert tape.gradient(y, x).numpy().tolist() == [11.0] * 3
+
+
 @pytest.mark.parametrize("start, stop, count", [(-2.0, 2.0, 21), (-1, 1, 7), (-0.3, 0.3, 31)])
 def test_linspace_of_numbers_meets_0(start, stop, count):
     spaced = tf.linspace(start, stop, count).numpy()

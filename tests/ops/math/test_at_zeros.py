@@ -43,6 +43,17 @@ POINTS = {
 }
 
 
+def test_multiply_no_nan_has_no_gradient_where_none_comes_in():
+    """And one that is not finite reaches an argument beside a 0: each is 0 where what it is multiplied with is."""
+    x, y, dy = (tf.constant(v) for v in ([np.inf, np.nan, 0.0], [2.0, 2.0, 2.0], [0.0, 0.0, np.inf]))
+    with tf.GradientTape() as tape:
+        tape.watch([x, y])
+        product = tf.math.multiply_no_nan(x, y)
+    dx, to_y = tape.gradient(product, [x, y], output_gradients=dy)
+    assert dx.numpy().tolist() == [0.0, 0.0, np.inf]
+    np.testing.assert_array_equal(to_y.numpy(), [0.0, 0.0, np.nan])
+
+
 @pytest.mark.parametrize("name", POINTS)
 def test_at_the_point(name):
     f, x, expected = POINTS[name]

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.nn.losses import softmax_cross_entropy_with_logits_v1
+from gradtape._src.ops.nn import losses
 from tests.ops.table import Row, integers, positive, real
 
 INF, NAN = np.inf, np.nan
@@ -128,9 +128,22 @@ SOFTMAX = (
         cross_entropy,
         dtypes=FLOATS,
     ),
+    Row(  # the op's second result is the gradient of the first, and has a gradient itself
+        "softmax-cross-entropy-and-its-slope",
+        lambda p, z: losses._softmax_cross_entropy(z, p, axis=1),
+        (distributions(2, 3), real(2, 3)),
+        lambda p, z: (cross_entropy(p, z), jax.nn.softmax(z) - p),
+        oracle=False,
+    ),
+    Row(
+        "sparse-softmax-cross-entropy-and-its-slope",
+        lambda y, z: losses._sparse_softmax_cross_entropy(z, y, classes=3),
+        (integers(0, 3, 2), real(2, 3)),
+        lambda y, z: (sparse_cross_entropy(y, z), jax.nn.softmax(z) - jax.nn.one_hot(y, 3, dtype=z.dtype)),
+    ),
     Row(
         "softmax-cross-entropy-v1",
-        lambda z: softmax_cross_entropy_with_logits_v1(labels=[[0.25, 0.75]], logits=z),
+        lambda z: losses.softmax_cross_entropy_with_logits_v1(labels=[[0.25, 0.75]], logits=z),
         (real(1, 2),),
         lambda z: cross_entropy(np.array([[0.25, 0.75]]), z),
     ),

@@ -3,7 +3,6 @@
 import inspect
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from tests import forked
 from tests.ops.numpy import calls, record
 
 ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
@@ -86,7 +86,7 @@ print(json.dumps(record.answers(tf)))
 
 
 def test_tensors_behave_as_arrays_once_asked_to():
-    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    run = forked.run([sys.executable, "-c", PROGRAM])
     assert run.returncode == 0, run.stderr
     answers = json.loads(run.stdout)
     assert differing(answers.get, (*calls.BEHAVIOR, *calls.CALLS)) == []
@@ -104,7 +104,7 @@ print([product.numpy().tolist() for product in products])
 
 
 def test_a_vector_in_a_product_is_a_row_or_a_column():
-    run = subprocess.run([sys.executable, "-c", VECTORS], capture_output=True, text=True)
+    run = forked.run([sys.executable, "-c", VECTORS])
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == [11.0, [3.0, 3.0], [2.0, 2.0, 2.0], [2.0, 2.0], 3.0]  # as in TensorFlow
 

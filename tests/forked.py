@@ -1,0 +1,82 @@
+"""Python processes that begin where gradtape is imported, each a fork of a server that has imported it and computed nothing.
+
+`run` is `subprocess.run` for a program that would import gradtape first. It is not for tests of imports, of how a process
+ends, or of what is read from the environment meanwhile.
+"""
+
+import atexit
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def run(command, cwd=None, env=None):
+    """Run `[sys.executable, "-c" or "-m" or a script, …]` to its end, with its output as text."""
+    if sys.platform != "linux":  # elsewhere there is no fork, or libraries do not survive one
+        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    assert command[0] == sys.executable
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder, name)) for name in ("out", "err")]
+        request = [[str(word) for word in command[1:]], str(cwd or Path.cwd()), dict(env or os.environ), files]
+        process = server()
+        print(json.dumps(request), file=process.stdin, flush=True)
+        code = int(process.stdout.readline())
+        return subprocess.CompletedProcess(command, code, *[Path(file).read_text("utf-8") for file in files])
+
+
+@functools.cache
+def server():
+    """The server of this process, which ends with it."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, __file__], stdin=pipe, stdout=pipe, text=True)
+    atexit.register(process.communicate)
+    return process
+
+
+def serve():
+    """Answer each request, a line, by the exit code of its process. Return the request in that process; None at the end."""
+    for line in iter(sys.stdin.readline, ""):
+        process = os.fork()
+        if process == 0:
+            return json.loads(line)
+        _, status = os.waitpid(process, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+    return None
+
+
+def begin(words, cwd, env, files):
+    """Be the process that was asked for, and run its program."""
+    for number, file in enumerate([os.devnull, *files]):
+        os.dup2(os.open(file, os.O_RDWR | os.O_CREAT), number)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    runtime.forked = False  # nothing was computed
+    signal.alarm(120)
+    way, *rest = words
+    sys.argv = [way, *rest[1:]] if way == "-c" else rest if way == "-m" else words
+    sys.path[0] = "" if way.startswith("-") else str(Path(way).parent)
+    if way == "-c":
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+    elif way == "-m":
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(way, run_name="__main__")
+
+
+if __name__ == "__main__":
+    import gc
+    import runpy
+    import signal
+
+    import gradtape._src.cli.commands  # noqa: F401  as most programs are run by it
+    from gradtape._src.core.platform import runtime
+
+    gc.freeze()
+    request = serve()
+    if request is not None:
+        begin(*request)
