@@ -121,7 +121,7 @@ class Search(NamedTuple):
 
         residual = called(self.function, z, *used)
         state = (0, False, z, residual, self.merit(z, used, residual), zeros((), kind), zeros((), kind))
-        ended = while_loop(lambda i, done, *_: logical_and(i < self.max_steps, logical_not(done)), step, state)
+        ended = while_loop(lambda i, done, *_: logical_not(done), step, state, maximum_iterations=self.max_steps)
         i, done, z, residual, _, _, size = ended
         found = stack([cast(done, kind), norm(residual), size, cast(i, kind)])
         return [where(done, z, fill(extents_of(z), tensor(np.nan, kind))), found]
