@@ -342,7 +342,9 @@ class _Fit:
         else:
             columns = np.sort(pattern.columns[~np.isfinite(table[:-1].reshape(-1)[pattern.places])])
         if not len(columns):
-            return "the sum of the squares of the residuals is not finite. Start where they are smaller."
+            return (
+                "the sum of the squares of the residuals, or of their derivatives, is not finite. Start where they are smaller."
+            )
         return f"the derivative of the residuals with respect to {self.residuals.where(int(columns[0]))} is not finite."
 
 

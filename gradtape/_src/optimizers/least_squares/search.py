@@ -184,6 +184,12 @@ def gram_of(table: Tensor) -> Tensor:
     return products
 
 
+def squares_of(table: Tensor) -> Tensor:
+    """Return the sums of the squares of the rows of a table."""
+    squares: Tensor = reduce_sum(cast(table, WIDE) ** 2, 1)
+    return squares
+
+
 class Trips:
     """The trips of a search, as ops: `given` are the tensors of the options and of `Search.inputs`."""
 
@@ -206,19 +212,19 @@ class Trips:
             state, gram = self.trip(SearchState.of(parts), gram, i)
             return i + 1, gram, *[cast(part, old.dtype) for part, old in zip(state.parts, parts, strict=True)]
 
-        start = (0, gram_of(reached.table), *reached.state().parts)
+        start = (0, self.products(reached.table), *reached.state().parts)
         x, trial, table, scale, history, *scalars = while_loop(goes_on, trip, start, maximum_iterations=HISTORY)[2:]
         return [stack([x, trial]), table, concat([scale, history, stack(scalars)], 0)]
 
     def trip(self, now: SearchState, gram: Tensor, i: Tensor) -> tuple[SearchState, Tensor]:
         """Evaluate the residuals at the point that is tried, and go there if it is better; then propose the next.
 
-        `gram` has the products of the rows of the table, here and in the result.
+        `gram` has the `products` of the table, here and in the result.
         """
         start = equal(now.evaluations, 0.0)
         table = self.evaluated(now.trial)
-        products = gram_of(table)
-        squares = diag_part(products)
+        products = self.products(table)
+        squares = diag_part(products) if self.search.solver == "dense" else products
         cost, finite = squares[-1], reduce_all(is_finite(squares))
         tried = self.judged(now, where(finite, cost, np.inf))
         limit, taken = self.rule.learn(now.limit._replace(fresh=now.limit.fresh > 0.0), tried)
@@ -250,6 +256,10 @@ class Trips:
         numbers = predicted, norm(step), reduce_sum(model.gradient * step)
         counts = now.iterations + cast(counted, WIDE), now.evaluations + 1.0
         return SearchState(x, trial, kept, scale, history, limit, best, first, cosine, *numbers, *counts, ended), gram
+
+    def products(self, table: Tensor) -> Tensor:
+        """Return the products of the rows of a table: all of them for a dense model, else of each with itself."""
+        return gram_of(table) if self.search.solver == "dense" else squares_of(table)
 
     def free(self, model: Model, x: Tensor) -> Tensor:
         """Return which parameters are not at a bound with a gradient that pushes outwards."""
