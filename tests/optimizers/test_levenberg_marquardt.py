@@ -226,7 +226,7 @@ X = tf.Variable([1.0, 2.0])
         (lambda: X.assign_add([1.0, 1.0]) * 1.0, X, ValueError, r"residuals must not change variables"),
         (lambda: tf.math.log(X - 2.0), X, ValueError, r"2 of 2 residuals are not finite, the first is number 0: nan"),
         (lambda: tf.sqrt(X - 1.0), X, ValueError, r"derivative of the residuals with respect to Variable.* is not finite"),
-        (lambda: tf.cast(X, tf.float64) * 1e200, X, ValueError, r"sum of the squares of the residuals, or of their derivatives, is"),
+        (lambda: tf.cast(X, tf.float64) * 1e200, X, ValueError, r"sum of the squares of the residuals, or of their derivatives"),
         (lambda: X * 1.0, [X, X], ValueError, r"stands twice"),
         (lambda: X * 1.0, [], ValueError, r"needs variables to change, received none"),
         (lambda: X * 1.0, [tf.constant(1.0)], TypeError, r"variables are tf.Variables, received"),
