@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+import gradtape as tf
 from gradtape._src.core.engine import execution
 
 ENDLESS = """
@@ -120,3 +121,13 @@ def test_an_interrupt_while_a_program_is_compiled():
         signal.signal(signal.SIGINT, before)
     assert len(compiled) == 1
     assert owner.compiled(np.float32(1.0)) == 2.0
+
+
+@pytest.mark.parametrize("limit, endless", [(None, True), (10, False), (10**9, True)])
+def test_a_loop_that_surely_ends_soon_needs_no_thread_to_be_interrupted_in(limit, endless):
+    @tf.function
+    def grow(x):
+        return tf.while_loop(lambda x: x < 100.0, lambda x: [x * 2.0], [x], maximum_iterations=limit)[0]
+
+    assert grow.get_concrete_function(tf.constant(1.0)).program.endless == endless
+    assert float(grow(tf.constant(1.0))) == 128.0

@@ -157,3 +157,20 @@ def test_errors(name):
     call, kind, message = ERRORS[name]
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("slope", [0.3, -0.9, 0.99])
+@pytest.mark.parametrize("modes", ["r", "f", "fr", "rrr"])
+def test_a_fixed_point_that_repetition_finds_slowly_has_the_same_derivatives(slope, modes):
+    """A system is solved by repetition, or else by factors: the matrix is far from normal, so that errors grow at first."""
+    matrix = tf.constant([[slope, 5.0], [0.0, slope]], tf.float64)
+
+    def total(a):
+        z = ad.fixed_point(lambda z: tf.linalg.matvec(matrix * a, z) + 1.0, tf.zeros([2], tf.float64), max_steps=20_000)
+        return tf.reduce_sum(z)
+
+    def closed(a):
+        step = 1.0 / (1.0 - slope * a)
+        return 2.0 * step + 5.0 * a * step * step
+
+    assert float(nth(total, c(0.99), modes)) == pytest.approx(float(nth(closed, c(0.99), modes)), rel=1e-6)

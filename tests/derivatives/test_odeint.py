@@ -9,6 +9,7 @@ import pytest
 from jax.experimental.ode import odeint as odeint_of_jax
 
 import gradtape as tf
+from gradtape._src.core.programs.structured import programs_of
 from tests.derivatives.cases import nth
 
 ad = tf.autodiff
@@ -146,3 +147,21 @@ def test_errors(name):
     call, kind, message = ERRORS[name]
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_the_steps_are_made_once_for_a_gradient_in_a_function():
+    """A call of the loop would be one loop for the solution, and another with checkpoints for the gradient."""
+
+    @tf.function
+    def gradient(rate):
+        with tf.GradientTape() as tape:
+            tape.watch(rate)
+            y = ad.odeint(lambda t, y: -rate * y, c([1.0]), [0.0, 1.0])
+        return tape.gradient(y, rate)
+
+    def loops(program):
+        held = [programs_of(op, attrs) for op, attrs, *_ in program.keys]
+        return sum(op.type == "While" for op, *_ in program.keys) + sum(loops(p) for inner in held for p in inner)
+
+    assert loops(gradient.get_concrete_function(c(0.5)).program) == 1
+    assert float(gradient(c(0.5))) == pytest.approx(-np.exp(-0.5), rel=1e-5)

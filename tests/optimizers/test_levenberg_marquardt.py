@@ -9,6 +9,7 @@ from gradtape._src.core.platform import memory
 from gradtape._src.optimizers.least_squares import levenberg_marquardt
 from gradtape._src.optimizers.least_squares.models import Dense
 from gradtape._src.optimizers.least_squares.residuals import Residuals
+from gradtape._src.optimizers.least_squares.search import gram_of
 
 LM = tf.optimizers.LevenbergMarquardt
 
@@ -73,7 +74,8 @@ def test_programs_of_residuals_agree_with_the_tape():
 
 
 def linear_model(jacobian, r):
-    one, model = tf.ones([jacobian.shape[1]], tf.float64), Dense(tf.constant(r), tf.constant(jacobian.T))
+    one, table = tf.ones([jacobian.shape[1]], tf.float64), tf.constant(np.vstack([jacobian.T, r]))
+    model = Dense(table[-1], table[:-1], gram_of(table))
     model.scaled(one, one > 0.0)
     return model
 
@@ -84,7 +86,7 @@ def test_cholesky_and_qr_give_one_step_and_qr_takes_over_where_the_normal_equati
     model = linear_model(jacobian, r)
     for damping in (0.0, 0.3):
         given = tf.constant(damping, tf.float64)
-        cholesky, qr = model.solved(given), model.by_qr(given, model.r)
+        cholesky, qr = model.solved(given), model.by_qr(given, model.scale, model.r)
         step = np.linalg.solve(jacobian.T @ jacobian + damping * np.eye(4), -jacobian.T @ r)
         again = np.linalg.solve(jacobian.T @ jacobian + damping * np.eye(4), step)
         for p, product, regular in (cholesky, qr):
@@ -224,6 +226,7 @@ X = tf.Variable([1.0, 2.0])
         (lambda: X.assign_add([1.0, 1.0]) * 1.0, X, ValueError, r"residuals must not change variables"),
         (lambda: tf.math.log(X - 2.0), X, ValueError, r"2 of 2 residuals are not finite, the first is number 0: nan"),
         (lambda: tf.sqrt(X - 1.0), X, ValueError, r"derivative of the residuals with respect to Variable.* is not finite"),
+        (lambda: tf.cast(X, tf.float64) * 1e200, X, ValueError, r"sum of the squares of the residuals, or of their derivatives"),
         (lambda: X * 1.0, [X, X], ValueError, r"stands twice"),
         (lambda: X * 1.0, [], ValueError, r"needs variables to change, received none"),
         (lambda: X * 1.0, [tf.constant(1.0)], TypeError, r"variables are tf.Variables, received"),

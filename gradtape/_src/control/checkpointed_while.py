@@ -44,6 +44,7 @@ from gradtape._src.ops.math.arithmetic import minimum
 MOST_CHECKPOINTS = ROOM - 1  # the last row collects values written between checkpoints
 FEWEST_CHECKPOINTS = 64
 CHECKPOINT_BYTES = 1 << 28
+SURE_TO_END = 1 << 16  # trips; a longer loop can be interrupted
 MOST_TRIPS = 1 << 24  # loops up to this length have a gradient; each level of blocks compiles one more copy of the body
 
 
@@ -186,8 +187,8 @@ WHILE = define(
     StructuredOp(
         "While", _while, While, kind=LOOP, bodies=While.bodies, run=_run_while, pruned=_pruned_while,
         lean=lambda loop, live: loop if max(live, default=-1) >= loop.carry else loop._replace(capacity=0), runs=_while_runs,
-        counted_by=lambda loop: loop.carry, infer=_while_avals, saves="inputs y", endless=True, takes_none=True,
-        kept=lambda attrs: attrs[3], default_name="while",
+        counted_by=lambda loop: loop.carry, infer=_while_avals, saves="inputs y", takes_none=True,
+        endless=lambda attrs: attrs[5] is None or attrs[5] > SURE_TO_END, kept=lambda attrs: attrs[3], default_name="while",
     )
 )  # fmt: skip
 

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.jacobian import peak_bytes
 from gradtape._src.control.programs import part
 from gradtape._src.core.engine import engine, execution, stages as writing, tracing
-from gradtape._src.core.platform import xla
+from gradtape._src.core.platform import memory, xla
 from gradtape._src.core.programs.program import Program, leaf
 from gradtape._src.core.programs.structured import StructuredOp, arity
 from gradtape._src.core.programs.traits import Trait
@@ -30,6 +31,8 @@ LONGEST = 64  # stages of a chain: the planner's time grows with their third pow
 SPANS = (None, 4, 16)  # what is read over more than such a part of the Program is held all along, and is in no cut's way
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # the parts of a stage's values that may be kept
 SMALL = 1 / 100  # of the Program's largest value: what is smaller is in no cut's way
+LIKELY = 1.6  # times the budget: what is estimated to need more does not fit as it is
+TRIES, NEAR = 3, 0.9  # how often the whole is planned again; the part of the budget that is near enough to it
 FLOPS_PER_BYTE = 8  # so many FLOPs take as long as to write a byte
 
 
@@ -183,20 +186,62 @@ def within(program: Program, budget: int) -> Program:
         flat = writing.written_out(program)
         if not any(flat.aval_of(r).inexact for r in flat.outputs if r >= 0):
             return program  # nothing is differentiated
+        most = peak_bytes(split(flat, "everything")[1])
+        if most < LIKELY * budget and (needs := _whole(flat, most)) <= budget:
+            program.derived[key] = flat, needs
+            return flat
         chains = {tuple(chain.ends): chain for span in reversed(SPANS) for chain in [Chain(flat, span)]}.values()
         planned = [
             (chain.time(plan), k, chain, plan) for k, chain in enumerate(chains) if (plan := chain.plan(budget)) is not None
         ]
-        if not planned:
-            least = min([chain.least() for chain in chains])
+        if planned:
+            _, _, chain, plan = min(planned)
+        else:
+            estimated, _, chain = min([(chain.least(), k, chain) for k, chain in enumerate(chains)])
+            plan = chain.plan(estimated)
+        made, needs = _adapted(chain, plan, budget)
+        if needs > budget:
             raise ValueError(
-                f"The backward pass does not fit into memory={_said(budget)}: the least possible is about {_said(least)}. "
-                f"Gradients take {_said(min([chain.held for chain in chains]))} of that. Give so much, or a part of the batch."
+                f"The backward pass does not fit into memory={_said(budget)}: the least possible is about {_said(needs)}. "
+                f"Gradients take {_said(chain.held)} of that. Give so much, or a part of the batch."
             )
-        _, _, chain, plan = min(planned)
-        program.derived[key] = chain.program_of(plan)
-    found: Program = program.derived[key]
+        program.derived[key] = made, needs
+    found: Program = program.derived[key][0]
     return found
+
+
+def _adapted(chain: Chain, plan: Any, budget: int) -> tuple[Program, int]:
+    """Return the Program of a plan and the bytes that it needs as a whole; of another one if that is nearer to the budget.
+
+    XLA fuses what is computed element by element, and lays values into the room of others, across the stages, too. So the whole
+    is compiled, and planned again for as much more, or less, as the sum of its stages was wrong.
+    """
+    made, time = chain.program_of(plan), chain.time(plan)
+    needs = _whole(made, chain.peak(plan))
+    for _ in range(TRIES):
+        if NEAR * budget <= needs <= budget:
+            break
+        other = chain.plan(budget * chain.peak(plan) / needs)
+        if other is None or (needs < budget and chain.time(other) >= time):
+            break
+        instead = chain.program_of(other)
+        then = _whole(instead, chain.peak(other))
+        if then > max(budget, needs):
+            break
+        plan, made, needs, time = other, instead, then, chain.time(other)
+    return made, needs
+
+
+def _whole(program: Program, estimated: int) -> int:
+    """Return the bytes that a Program with its gradient to all that it takes needs besides that, as XLA says."""
+    parameters = [leaf(a, None) for a in program.parameters[: arity(program)]]
+    with tracing.inner() as trace:
+        trace.overrides = None
+        kept = tracing.close(trace, recorded(program, parameters, "everything"), parameters)
+    given = tuple([i for i, r in enumerate(kept.outputs) if kept.aval_of(r).inexact])
+    needed = tuple([i for i, a in enumerate(kept.parameters[: arity(kept)]) if a.inexact])
+    derived, _ = vjp_program(execution.intern(kept), given, needed)
+    return estimated if derived.hosted else memory.needed(_compiled(derived))
 
 
 def _around(stages: list[Stage], end: int) -> int:
@@ -354,9 +399,12 @@ def _temporary(program: Program) -> int:
     """Return the bytes that a compiled Program needs besides what it takes and gives."""
     if program.hosted:
         return peak_bytes(program)
-    specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: arity(program)]]
-    analysis = xla.compiled(program.evaluate, specs).memory_analysis()
+    analysis = _compiled(program).memory_analysis()
     return 0 if analysis is None else int(analysis.temp_size_in_bytes)
+
+
+def _compiled(program: Program) -> Any:
+    return xla.compiled(program.evaluate, [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: arity(program)]])
 
 
 def _values(program: Program) -> list[int]:

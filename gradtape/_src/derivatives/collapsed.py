@@ -8,6 +8,7 @@ ops take the sum of such products over all directions. See Dangel et al., "Colla
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +18,9 @@ from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.programs.structured import arity, is_call
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.ops.array.creation import ones_like
+from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.math.reduction import reduce_sum
 
 
@@ -29,10 +31,20 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
         program.derived[key] = _split(_flat(program), -1 - place)
     terms, rest = program.derived[key]
     rows = call_vectorized(terms, inputs, [i == place for i in range(len(inputs))])
-    sums = [reduce_sum(EagerTensor(n), 0).node for n in rows]
+    sums = [_sum_of_rows(EagerTensor(n)).node for n in rows]
     others = [n for i, n in enumerate(inputs) if i != place]
     (node,) = tracing.call(rest, (*others, *sums))
     return EagerTensor(node)
+
+
+def _sum_of_rows(rows: Tensor) -> Tensor:
+    """Return the sum over the first axis, as that of a matrix.
+
+    Sums of rows that have an axis of length 1, which a product takes, XLA computes again for each of its columns on a CPU.
+    """
+    count, *shape = extents_of(rows)
+    summed: Tensor = reshape(reduce_sum(reshape(rows, (count, math.prod(shape))), 0), shape)
+    return summed
 
 
 def _split(program: Program, direction: int) -> tuple[Program, Program]:

@@ -47,12 +47,13 @@ from gradtape._src.ops.math.reduction import reduce_sum
 class Solution(NamedTuple):
     """The attributes of such an op: the `program` that computes it, and the `function` (z, what it uses…) → zeros.
 
-    `pattern`: that of its Jacobian, where it is sparse.
+    `pattern`: that of its Jacobian, where it is sparse. `contracts`: repeating it led to the solution.
     """
 
     program: Program
     function: Program
     pattern: Sparsity | None
+    contracts: bool
 
 
 IMPLICIT = define(
@@ -62,9 +63,9 @@ IMPLICIT = define(
 
 @gradient(IMPLICIT)
 def _gradient(op: Operation, dz: Tensor, _: Tensor) -> list[Any]:
-    _, function, pattern = op.entry.node.attrs
+    _, function, pattern, contracts = op.entry.node.attrs
     z, used = op.outputs[0].node, op.entry.inputs[1:]
-    u = solved(slope_of(function), [dz.node, z, *used], pattern and pattern.transposed)
+    u = solved(slope_of(function), [dz.node, z, *used], pattern and pattern.transposed, contracts)
     return pulled_back(function, [z, *used], -u, op.needed)
 
 
@@ -121,7 +122,7 @@ class Search(NamedTuple):
 
         residual = called(self.function, z, *used)
         state = (0, False, z, residual, self.merit(z, used, residual), zeros((), kind), zeros((), kind))
-        ended = while_loop(lambda i, done, *_: logical_and(i < self.max_steps, logical_not(done)), step, state)
+        ended = while_loop(lambda i, done, *_: logical_not(done), step, state, maximum_iterations=self.max_steps)
         i, done, z, residual, _, _, size = ended
         found = stack([cast(done, kind), norm(residual), size, cast(i, kind)])
         return [where(done, z, fill(extents_of(z), tensor(np.nan, kind))), found]
@@ -143,7 +144,7 @@ def _found(search: Search, unknowns: Unknowns, used: list[Any]) -> Any:
     key, derived = ("search", *search[2:]), search.function.derived
     if key not in derived:
         derived[key] = built(search.run, search.function.parameters[: arity(search.function)])
-    attrs = Solution(derived[key], search.function, search.pattern)
+    attrs = Solution(derived[key], search.function, search.pattern, not search.newton)
     nodes = engine.elements(engine.record(IMPLICIT, (unknowns.vector.node, *used), attrs))
     z, found = map(EagerTensor, nodes)
     return unknowns.pack(checked(z, found, what=search.what))
@@ -194,8 +195,8 @@ def fixed_point(f: Callable[[Any], Any], start: Any, max_steps: int = 1000, tole
     """Return the `z` with `f(z) = z` that repeating `f` from `start` leads to, as a function of what `f` uses.
 
     Arguments, derivatives and errors are those of `root`. It needs no matrix: `f` is repeated until a step is below the
-    tolerance. For a point that repetition leads away from, take the `root` of `f(z) - z`. Bai, Kolter and Koltun, "Deep
-    equilibrium models" (2019), differentiate so.
+    tolerance, and so is its derivative for gradients, unless that contracts slowly. For a point that repetition leads away
+    from, take the `root` of `f(z) - z`. Bai, Kolter and Koltun, "Deep equilibrium models" (2019), differentiate so.
 
     >>> a = tf.Variable(0.5)
     >>> with tf.GradientTape() as tape:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.branch import cond
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.control.scope import Scope, trace
@@ -46,17 +47,20 @@ from gradtape._src.ops.math.reduction import reduce_all, reduce_max, reduce_min
 DENSE = 512  # unknowns up to which the matrix is formed and factorised
 BASIS = 30  # directions of a cycle of GMRES, and how many cycles there are
 CYCLES = 100
+ROUNDING = 20.0  # rounding errors that a residual may have which only products made small
+REPETITIONS, SHORTER = 200, 0.8  # trips and progress without which a contraction is solved as other systems are
 
 
 class System(NamedTuple):
     """The attributes of such an op: the `program` that computes it, and `function`: (x, what it uses…) → A x.
 
-    `pattern`: that of the matrix, where it is sparse.
+    `pattern`: that of the matrix, where it is sparse. `contracts`: A + 1 is likely to make vectors shorter.
     """
 
     program: Program
     function: Program
     pattern: Sparsity | None
+    contracts: bool
 
 
 SOLVE = define(by_program("LinearSolve", System, traits="own"))  # (b, what the matrix uses…) → x
@@ -157,17 +161,27 @@ def slope_of(function: Program) -> Program:
 
 
 def approximate(
-    function: Program, b: Tensor, used: Sequence[Tensor], definite: bool = False, pattern: Sparsity | None = None
+    function: Program,
+    b: Tensor,
+    used: Sequence[Tensor],
+    definite: bool = False,
+    pattern: Sparsity | None = None,
+    contracts: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Record ops that solve a system; return the solution, and whether the matrix is regular and the residual small.
 
     `definite`: the matrix must be symmetric and positive definite; if it is formed and is not, the solution is NaN.
+    `contracts`: products alone are tried first.
     """
     n, eps = b.node.aval.size, float(np.finfo(b.dtype.as_numpy_dtype).eps)
 
     def product(x: Tensor) -> Tensor:
         return called(function, x, *used)
 
+    if contracts:
+        x, near = _repeated(product, b, eps)
+        found: tuple[Tensor, Tensor] = cond(near, lambda: (x, tensor(True)), lambda: approximate(function, b, used))
+        return found
     regular: Any = tensor(True)
     if pattern is not None:
         x = by_sparse_factors(function, b, used, pattern)
@@ -190,10 +204,26 @@ def approximate(
     return x, logical_and(regular, norm(b - product(x)) <= eps**0.5 * norm(b))
 
 
+def _repeated(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """Record x ← (A + 1) x - b while each step is shorter by a fifth; return x, and whether its residual is small."""
+    bound = ROUNDING * eps * norm(b)
+
+    def goes_on(x: Any, r: Any, before: Any) -> Any:
+        return logical_and(norm(r) > bound, norm(r) < SHORTER * before)
+
+    def step(x: Any, r: Any, _: Any) -> Any:
+        x -= r
+        return x, b - product(x), norm(r)
+
+    start = (zeros(extents_of(b), b.dtype), b, 2.0 * norm(b))
+    x, r, _ = while_loop(goes_on, step, start, maximum_iterations=REPETITIONS)
+    return x, norm(r) <= bound
+
+
 def _gmres(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> Tensor:
     """Record GMRES with restarts. Saad and Schultz, "GMRES: a generalized minimal residual algorithm" (1986), algorithm 4."""
     n, m, kind = b.node.aval.size, min(BASIS, b.node.aval.size), b.dtype
-    bound = 20.0 * eps * norm(b)
+    bound = ROUNDING * eps * norm(b)
 
     def step(j: Any, basis: Any, columns: Any) -> Any:
         along = product(reshape(basis[j], (n,)))
@@ -271,17 +301,17 @@ def _(dy):
     return dy, None
 
 
-def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None = None) -> Tensor:
+def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None = None, contracts: bool = False) -> Tensor:
     """Record the solution of a system with the right side `inputs[0]`; NaN where the matrix is singular or no step helps."""
-    key = ("solver", pattern)
+    key = ("solver", pattern, contracts)
     if key not in function.derived:
 
         def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
-            x, ok = approximate(function, b, used, pattern=pattern)
+            x, ok = approximate(function, b, used, pattern=pattern, contracts=contracts)
             return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
 
         function.derived[key] = built(solver, function.parameters[: arity(function)])
-    attrs = System(function.derived[key], function, pattern)
+    attrs = System(function.derived[key], function, pattern, contracts)
     (node,) = engine.elements(engine.record(SOLVE, tuple(inputs), attrs))
     return EagerTensor(node)
 
@@ -306,9 +336,9 @@ def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, ne
 
 @gradient(SOLVE)
 def _gradient(op: Operation, dx: Tensor) -> list[Any]:
-    _, function, pattern = op.entry.node.attrs
+    _, function, pattern, contracts = op.entry.node.attrs
     used = op.entry.inputs[1:]
-    u = solved(adjoint_of(function), [dx.node, *used], pattern and pattern.transposed)
+    u = solved(adjoint_of(function), [dx.node, *used], pattern and pattern.transposed, contracts)
     results = pulled_back(function, [op.outputs[0].node, *used], -u, op.needed)
     results[0] = u
     return results

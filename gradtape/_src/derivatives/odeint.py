@@ -116,13 +116,15 @@ def _guarded(
 
 
 class SolverState(NamedTuple):
-    """State of an integration: the solution `y` at `t`, what the next step needs, the polynomial of the last one, an event."""
+    """State of an integration: the solution `y` at `t`, what the next step needs, the polynomial of the last one, an event.
+
+    A polynomial that nobody evaluates has no coefficients.
+    """
 
     t: Tensor
     y: Tensor
     slope: Tensor
     length: Tensor  # of the next step
-    error: Tensor  # of the last one that was taken
     growth: Tensor  # of a length, at most
     steps: Tensor
     began: Tensor  # the last step that was taken, up to `bends`
@@ -182,8 +184,11 @@ class Integration(NamedTuple):
         error = self.norm(stop_gradient(size * _combined(ERROR, slopes)), stop_gradient(maximum(abs(y), abs(there))))
         return [there, slopes[-1], size * _combined(BETWEEN, slopes), error]
 
-    def begun(self, t: Tensor, y: Tensor, used: Sequence[Tensor], value: Tensor) -> SolverState:
-        """Return the first state; for the first length see Hairer, Nørsett and Wanner, section II.4."""
+    def begun(self, t: Tensor, y: Tensor, used: Sequence[Tensor], value: Tensor, between: bool) -> SolverState:
+        """Return the first state, with a polynomial if values `between` steps are wanted.
+
+        For the first length see Hairer, Nørsett and Wanner, section II.4.
+        """
         slope, kind = self.slope(t, y, used), y.dtype
         y0, f0 = stop_gradient(y), stop_gradient(slope)
         size, speed = self.norm(y0, y0), self.norm(f0, y0)
@@ -194,17 +199,17 @@ class Integration(NamedTuple):
         next_ = where(most <= 1e-15, maximum(1e-6, 1e-3 * length), (0.01 / maximum(most, 1e-15)) ** 0.2)
         one = ones((), kind)
         length = minimum(100.0 * length, next_)
-        steps, none = tensor(0), zeros_like(y)
-        return SolverState(t, y, slope, length, 1e-4 * one, 10.0 * one, steps, t, one, y, none, none, value, tensor(False))
+        steps, none = tensor(0), zeros_like(y) if between else zeros((0,), kind)
+        return SolverState(t, y, slope, length, 10.0 * one, steps, t, one, none, none, none, value, tensor(False))
 
     def advanced(
         self, state: SolverState, target: Tensor, last: Tensor, used: Sequence[Tensor], looked_at: Sequence[Tensor]
     ) -> SolverState:
         """Record the steps up to the first end behind `target`, none of them beyond `last`, or to a change of sign.
 
-        For lengths see Hairer and Wanner, "Solving Ordinary Differential Equations II", section IV.2: PI control.
+        For lengths see Hairer, Nørsett and Wanner, equation (4.13): none is longer after one that was not taken.
         """
-        kind = state.y.dtype
+        kind, between = state.y.dtype, extents_of(state.start) == extents_of(state.y)
 
         def goes_on(*flat: Any) -> Any:
             now = SolverState(*flat)
@@ -219,16 +224,15 @@ class Integration(NamedTuple):
             given = (size, now.t, now.y, now.slope, *used)
             y, slope, bends, error = self._tried(given)
             taken = error <= 1.0
-            ratio = where(is_finite(error), error, tensor(1e9, kind)) ** 0.17 / 0.9
-            shorter = where(taken, maximum(ratio / now.error**0.04, 1.0 / now.growth), ratio)
+            ratio = where(is_finite(error), error, tensor(1e9, kind)) ** 0.2 / 0.9
+            shorter = where(taken, maximum(ratio, 1.0 / now.growth), ratio)
             t = where(ends, last, now.t + size)
             value = now.value if self.event is None else stop_gradient(self.watched(t, y, looked_at))
             crossed = now.crossed if self.event is None else logical_and(sign(value) != sign(now.value), now.value != 0.0)
-            bend = size * now.slope - (y - now.y)
             most = tensor(10.0, kind)
-            done = SolverState(
-                t, y, slope, size, maximum(error, 1e-4), most, now.steps, now.t, size, now.y, bend, bends, value, crossed
-            )
+            done = now._replace(t=t, y=y, slope=slope, value=value, crossed=crossed)
+            if between:
+                done = done._replace(began=now.t, size=size, start=now.y, bend=size * now.slope - (y - now.y), bends=bends)
             kept = SolverState(*[where(taken, new, old) for new, old in zip(done, now, strict=True)])
             return tuple(
                 kept._replace(
@@ -274,13 +278,14 @@ class Integration(NamedTuple):
         """
         fixed, kind = stop_gradient(times), y.dtype
         start = self.timed(times[:1], expand_dims(y, 0), fixed[:1] - times[:1], used)[0]
-        state = self.begun(fixed[0], start, used, zeros((), kind))
+        between = extents_of(times)[0] != 2
+        state = self.begun(fixed[0], start, used, zeros((), kind), between)
 
         def one(state: Any, target: Any) -> Any:
             state = self.advanced(state, target, fixed[-1], used, ())
             return state, state.at(target)
 
-        if extents_of(times)[0] == 2:
+        if not between:
             state = self.advanced(state, fixed[1], fixed[1], used, ())
             rows = expand_dims(state.y, 0)
         else:
@@ -295,7 +300,7 @@ class Integration(NamedTuple):
         used, looked_at = more[:split], more[split:]
         fixed, kind = stop_gradient(times), y.dtype
         start = self.timed(times[:1], expand_dims(y, 0), fixed[:1] - times[:1], used)[0]
-        state = self.begun(fixed[0], start, used, stop_gradient(self.watched(fixed[0], start, looked_at)))
+        state = self.begun(fixed[0], start, used, stop_gradient(self.watched(fixed[0], start, looked_at)), between=True)
         state = self.advanced(state, fixed[-1], fixed[-1], used, looked_at)
         after = sign(state.value)
 
@@ -344,7 +349,9 @@ def _integration(
 
 
 def _run(way: Integration, run: Callable[..., list[Tensor]], inputs: Sequence[Node]) -> list[Tensor]:
-    """Call the Program of an integration."""
+    """Record an integration: in a function its ops, as the gradient of a call would run the loop again for its checkpoints."""
+    if engine.local.trace.scope is not None:
+        return run(*map(EagerTensor, inputs))
     key, derived = (run.__name__, *way[1:]), way.function.derived
     if key not in derived:
         derived[key] = built(run, [n.aval for n in inputs])

@@ -34,7 +34,7 @@ Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
 # What a declaration may state besides facts, with its default.
 RULES: dict[str, Any] = {
     "infer": None, "broadcasting": False, "cheap": False, "wrong": None, "status": None, "when": None, "effect": False,
-    "strings": None, "joins": None, "gradient": None, "reason": None, "impure": False, "endless": False, "kept": None,
+    "strings": None, "joins": None, "gradient": None, "reason": None, "impure": False, "endless": None, "kept": None,
     "takes_none": False, "takes_slices": False, "gives_slices": False, "of_shapes": False,
 }  # fmt: skip
 KNOWN_AVALS = 1024  # results of one op that are known at the most
@@ -71,7 +71,7 @@ class Op:
     - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
     - `gives_slices`: its gradient may give IndexedSlices.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
-    - `endless`: it may run for ever.
+    - `endless(attributes)`: whether it may run for ever.
     - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
     - `effect`: running it does something besides giving values: it is never dropped, never repeated.
     - `traits`: names of `core.traits.Trait`.
@@ -114,7 +114,7 @@ class Op:
     defaults: Attributes | None
     impure: bool
     effect: bool
-    endless: bool
+    endless: Callable[[Attributes], bool] | None
     host: Kernel | None
     hosted: bool
     unhosted: str

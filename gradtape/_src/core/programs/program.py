@@ -359,7 +359,8 @@ class Program(Executable):
         hosted = [i for i, op, inner in held if op.effect or op.on_host or any(p.hosted for p in inner)]
         self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
         self.hosted = bool(self.on_host) or strings
-        self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
+        endless = any(op.endless is not None and op.endless(attrs) for _, (op, attrs, *_) in special)
+        self.endless = endless or any(p.endless for _, _, inner in held for p in inner)
         self.runs, self.spent, self.derived = 0, 0.0, {}
 
     @property

@@ -153,5 +153,5 @@ def of_length(solved: Any, slope: Tensor, radius: Tensor, damping: Tensor) -> tu
 
     zero = 0.0 * damping
     state = (0, 0.0 * slope, zero, damping, zero, norm(slope) / radius, False)
-    _, p, used, *_ = while_loop(lambda i, *rest: logical_and(i < TRIALS, logical_not(rest[-1])), trial, state)
+    _, p, used, *_ = while_loop(lambda *now: logical_not(now[-1]), trial, state, maximum_iterations=TRIALS)
     return p, used

@@ -6,14 +6,16 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.public import public
-from gradtape._src.core.engine import execution
+from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.optimizers.least_squares.damping import RULES
 from gradtape._src.optimizers.least_squares.losses import check_loss
@@ -274,12 +276,12 @@ class _Fit:
     def run(self) -> list[LeastSquaresResult]:
         """Go on until a tolerance is met, and put the best points into the variables, also after an interrupt."""
         residuals, reached = self.residuals, self.search.start(self.residuals, self.x)
-        state, trips = reached.state(), min(HISTORY, max(1, NUMBERS // reached.table.size))
-        start, histories = state, [[] for _ in range(residuals.count or 1)]
+        state, going = None, np.full(residuals.count or 1, True)
+        trips, histories = min(HISTORY, max(1, NUMBERS // reached.table.size)), [[] for _ in going]
         try:
-            while np.any(going := np.atleast_1d(state.ended) == ON):
+            while going.any():
                 begun = time.monotonic()
-                given = [*reached, np.array(self.options._replace(trips=trips), np.float64), *self.given]
+                given = [*reached, engine.argument(_numbers(self.options._replace(trips=trips))), *self.given]
                 reached = Reached(*execution.execute(self.search.program(residuals, given), given))
                 points, numbers = np.asarray(reached.points), np.asarray(reached.numbers)
                 after = reached._replace(points=points, numbers=numbers).state()
@@ -287,25 +289,25 @@ class _Fit:
                 state = after
                 for row, history in enumerate(np.atleast_2d(state.history)):
                     histories[row] += history[history == history].tolist() if going[row] else []
+                going = np.atleast_1d(state.ended) == ON
                 trips = min(HISTORY, 2 * trips) if time.monotonic() - begun < PATIENCE else max(1, trips // 2)
         finally:
-            if state is not start:
+            if state is not None:
                 residuals.assign(state.x)
-        table = np.asarray(state.table)
+        assert state is not None
+        state = state._replace(table=np.asarray(state.table))
         if residuals.count is None:
-            return [self._result(state, table, histories[0], None)]
+            return [self._result(state, histories[0], None)]
         return [
-            self._result(
-                SearchState._make([None if part is state.limit else part[row] for part in state]), table[row], history, row
-            )
+            self._result(SearchState._make([None if part is state.limit else part[row] for part in state]), history, row)
             for row, history in enumerate(histories)
         ]
 
-    def _result(self, state: SearchState, table: np.ndarray, history: list[float], row: int | None) -> LeastSquaresResult:
+    def _result(self, state: SearchState, history: list[float], row: int | None) -> LeastSquaresResult:
         residuals, ended, cost = self.residuals, float(state.ended), float(state.cost)
         freedom = residuals.observations[row or 0] - residuals.size
         rounding = self.smallest * max(residuals.results, residuals.size)  # as in NumPy's `matrix_rank`
-        rows = table[:-1] if self.search.solver == "dense" else None
+        rows = state.table[:-1] if self.search.solver == "dense" else None
         variance = cost / max(freedom, 1)
         return LeastSquaresResult(
             cost,
@@ -340,8 +342,16 @@ class _Fit:
         else:
             columns = np.sort(pattern.columns[~np.isfinite(table[:-1].reshape(-1)[pattern.places])])
         if not len(columns):
-            return "the sum of the squares of the residuals is not finite. Start where they are smaller."
+            return (
+                "the sum of the squares of the residuals, or of their derivatives, is not finite. Start where they are smaller."
+            )
         return f"the derivative of the residuals with respect to {self.residuals.where(int(columns[0]))} is not finite."
+
+
+@lru_cache(maxsize=64)
+def _numbers(options: Options) -> Node:
+    """Return options as an array, which is on the device once for many fits."""
+    return tensor(np.array(options, np.float64)).node
 
 
 def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: str) -> None:

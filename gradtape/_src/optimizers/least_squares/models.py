@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.branch import cond
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.tensors.convert import tensor
@@ -26,10 +25,10 @@ from gradtape._src.ops.array.shape import expand_dims, reshape, transpose
 from gradtape._src.ops.linalg.decompositions import qr
 from gradtape._src.ops.linalg.diagonals import diag, diag_part
 from gradtape._src.ops.linalg.host import by_numpy
-from gradtape._src.ops.linalg.matmul import matmul, matvec
+from gradtape._src.ops.linalg.matmul import matvec
 from gradtape._src.ops.linalg.systems import cholesky, triangular_solve
 from gradtape._src.ops.math.arithmetic import maximum, sqrt
-from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.compare import logical_and, logical_not
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_sum
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.optimizers.least_squares.damping import norm, of_length
@@ -45,7 +44,7 @@ class Model:
     """A model at a point with the residuals `r`. `push` and `pull` multiply with J and Jᵀ, `norms` are of J's columns."""
 
     norms: Tensor
-    gradient: Tensor  # half of the cost's, scaled
+    gradient: Tensor  # half of the cost's, scaled, and 0 for parameters that may not move
 
     def __init__(self, r: Tensor) -> None:
         self.r = r
@@ -61,12 +60,19 @@ class Model:
     def scaled(self, scale: Tensor, free: Tensor) -> None:
         """Say which scale the steps have, and which of the parameters may move."""
         self.scale, self.free = scale, free
-        self.gradient = self.pulled(self.r)
+        self.gradient = self._moving(self.down)
+
+    @property
+    def down(self) -> Tensor:
+        """Half of the cost's gradient."""
+        return self.pull(self.r)
 
     def pulled(self, cotangent: Tensor) -> Tensor:
         """Return the transpose of J times a vector, scaled, and 0 for parameters that may not move."""
-        pulled = self.pull(cotangent) / self.scale
-        return where(self.free, pulled, zeros_like(pulled))
+        return self._moving(self.pull(cotangent))
+
+    def _moving(self, pulled: Tensor) -> Tensor:
+        return where(self.free, pulled / self.scale, zeros_like(pulled))
 
     @property
     def cosine(self) -> Tensor:
@@ -94,12 +100,17 @@ class Model:
 
 
 class Dense(Model):
-    """The model with its Jacobian, of which `rows` is the transpose."""
+    """The model with its Jacobian, of which `rows` is the transpose; `gram`: the products of these and of `r`, the last one."""
 
-    def __init__(self, r: Tensor, rows: Tensor) -> None:
+    def __init__(self, r: Tensor, rows: Tensor, gram: Tensor) -> None:
         super().__init__(r)
-        self._rows = rows
-        self.norms = sqrt(reduce_sum(rows * rows, 1))
+        self._rows, self._gram = rows, gram
+        self.norms = sqrt(diag_part(gram)[:-1])
+
+    @property
+    def down(self) -> Tensor:
+        """Half of the cost's gradient."""
+        return self._gram[:-1, -1]
 
     def push(self, step: Tensor) -> Tensor:
         """Return J times a vector of parameters."""
@@ -114,37 +125,40 @@ class Dense(Model):
     def scaled(self, scale: Tensor, free: Tensor) -> None:
         """Say which scale the steps have, and which of the parameters may move."""
         super().scaled(scale, free)
-        rows = self._rows / expand_dims(scale, 1)
-        self._scaled = where(expand_dims(free, 1), rows, zeros_like(rows))
-        self._normal = matmul(self._scaled, self._scaled, transpose_b=True)
+        given = where(free, 1.0 / scale, zeros_like(scale))
+        self._normal = self._gram[:-1, :-1] * given * expand_dims(given, 1)
 
     def solved(self, damping: Tensor, residuals: Tensor | None = None) -> Solved:
         """Return the step, its product with the inverse of the damped normal matrix, and whether that is regular.
 
         By Cholesky's factor of the normal equations; where its pivots say that they are nearly singular, by the QR
-        factorisation of the Jacobian, whose condition is only the root of theirs.
+        factorisation of the Jacobian, whose condition is only the root of theirs. That is a loop of at most one trip, which a
+        batch of fits makes only if one of them needs it; of a branch it would run both ways. The trip changes what it reads,
+        as XLA computes before a loop what stays the same in it.
         """
         factor = cholesky(self._normal + diag(self._fixed(damping)))
         pivots = diag_part(factor)
         r = self.r if residuals is None else residuals
         slope = self.gradient if residuals is None else self.pulled(r)
-
-        def by_cholesky() -> Solved:
-            p = -triangular_solve(factor, triangular_solve(factor, expand_dims(slope, 1)), adjoint=True)
-            half = triangular_solve(factor, p)
-            return p[:, 0], reduce_sum(half * half), tensor(True)
-
+        p = -triangular_solve(factor, triangular_solve(factor, expand_dims(slope, 1)), adjoint=True)
+        half = triangular_solve(factor, p)
         good = reduce_min(pivots) > WORST_PIVOTS * reduce_max(pivots)  # not where they are NaN
-        found: Solved = cond(good, by_cholesky, lambda: self.by_qr(damping, r))
+        state = (good, damping, self.scale, p[:, 0], reduce_sum(half * half), tensor(True))
+
+        def by_qr(_: Any, damping: Any, scale: Any, *solved: Any) -> Any:
+            return True, damping + 1.0, scale + 1.0, *self.by_qr(damping, scale, r)
+
+        found: Solved = while_loop(lambda good, *_: logical_not(good), by_qr, state, maximum_iterations=1)[3:]
         return found
 
-    def by_qr(self, damping: Tensor, r: Tensor) -> Solved:
+    def by_qr(self, damping: Tensor, scale: Tensor, r: Tensor) -> Solved:
         """Return what `solved` does, by the QR factorisation of [J r; √damping 0], which has the rotated residuals too."""
         count = extents_of(self.gradient)[0]
         least = (10.0 * count * EPS) ** 2  # damping that shows beside columns of length 1
         damping = where(damping > 0.0, maximum(damping, least), damping)
         below = diag(sqrt(self._fixed(damping)))
-        above = concat([self._scaled, expand_dims(r, 0)], 0)
+        given = where(self.free, 1.0 / scale, zeros_like(scale))
+        above = concat([self._rows * expand_dims(given, 1), expand_dims(r, 0)], 0)
         _, triangle = qr(transpose(concat([above, concat([below, zeros_like(below[:1])], 0)], 1)))
         factor = triangle[:count, :count]
         pivots = abs(diag_part(factor))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -77,7 +76,7 @@ class Residuals:
         specs: tuple[Any, ...] = ()
         self.count: int | None = None
         if data is None:
-            _check_takes_nothing(made.python_function)
+            _check_takes_nothing(made)
         else:
             self.count = _rows_of([*self.variables, *given])
             rows = [TensorSpec(v.shape[1:], v.dtype) for v in [*self.variables, *given]]
@@ -123,9 +122,10 @@ class Residuals:
 
     def assign(self, x: np.ndarray) -> None:
         """Put such values into the variables."""
-        sizes = np.cumsum([a.size for a in self._avals])[:-1]
-        for variable, a, part in zip(self.variables, self._avals, np.split(np.asarray(x), sizes, -1), strict=True):
-            variable.assign(part.reshape((*self._rows_before, *a.shape)).astype(a.dtype))
+        at = 0
+        for variable, a in zip(self.variables, self._avals, strict=True):
+            variable.assign(x[..., at : at + a.size].reshape((*self._rows_before, *a.shape)).astype(a.dtype))
+            at += a.size
 
     def where(self, position: int) -> str:
         """Return the variable of an element of the vector, and its place in that."""
@@ -349,13 +349,11 @@ def _check_used(variables: Sequence[Variable], used: Sequence[bool]) -> None:
         )
 
 
-def _check_takes_nothing(function: Any) -> None:
+def _check_takes_nothing(function: Function) -> None:
     try:
-        inspect.signature(function).bind()
+        function.function_spec.bind()
     except TypeError as error:
         raise TypeError(f"residual_fn is called without arguments, and uses the variables itself: {error}.") from None
-    except ValueError:  # it has no signature that could be asked for
-        return
 
 
 def _check_results(avals: Sequence[Any]) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
-from gradtape._src.core.programs.program import Program
+from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.program import Node, Program
 from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
@@ -20,6 +22,8 @@ from gradtape._src.ops.array.creation import one_hot, ones_like, zeros_like
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import expand_dims
+from gradtape._src.ops.linalg.diagonals import diag_part
+from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.math.arithmetic import maximum, minimum
 from gradtape._src.ops.math.compare import equal, is_finite, logical_and, logical_not, logical_or
 from gradtape._src.ops.math.reduction import reduce_all, reduce_sum
@@ -29,6 +33,7 @@ from gradtape._src.optimizers.least_squares.residuals import Residuals
 
 PROBES = 4  # products per iteration that the matrix-free solver estimates the Jacobian's column norms with
 HISTORY = 128  # iterations at most that one call of the Program makes
+SHORTENED = 128  # times at most that one step is made shorter, as its second order is large beside it
 LARGEST_CORRECTION = 0.75  # of the second order beside the step: Transtrum and Sethna (2012), equation (15)
 WIDE = np.dtype(np.float64)
 ON, FLAT, SHORT, LEAST, STUCK, NOT_FINITE, OVER = map(np.float64, range(7))  # how a search is: it goes on, or why it ended
@@ -118,9 +123,14 @@ class Search(NamedTuple):
 
     def start(self, residuals: Residuals, x: np.ndarray) -> Reached:
         """Return what the first call takes, from the values that it starts at."""
-        rows = {"dense": residuals.size, "sparse": self.pattern and self.pattern.products, "matrix_free": 0}[self.solver]
-        table = np.zeros((*x.shape[:-1], rows + 1, residuals.results), x.dtype)
-        return Reached(np.stack([x, x], -2), table, np.zeros((*x.shape[:-1], residuals.size + HISTORY + SCALARS), WIDE))
+        key = ("start", self.solver, self.pattern, x.shape)
+        known: list[Node] | None = residuals.program.derived.get(key)
+        if known is None:
+            rows = {"dense": residuals.size, "sparse": self.pattern and self.pattern.products, "matrix_free": 0}[self.solver]
+            table = np.zeros((*x.shape[:-1], rows + 1, residuals.results), x.dtype)
+            blank = table, np.zeros((*x.shape[:-1], residuals.size + HISTORY + SCALARS), WIDE)
+            known = residuals.program.derived[key] = [tensor(part).node for part in blank]  # so they are on the device once
+        return Reached(np.stack([x, x], -2), *map(engine.argument, known))
 
     def inputs(self, residuals: Residuals, low: Any, high: Any) -> list[Any]:
         """Return the arrays that the Program takes behind the options."""
@@ -167,6 +177,19 @@ def _vectorized(program: Program, each: Sequence[bool], given: Sequence[Any]) ->
     return built(run, [aval(x.shape, x.dtype) for x in given])
 
 
+def gram_of(table: Tensor) -> Tensor:
+    """Return the products of all rows of a table."""
+    wide = cast(table, WIDE)
+    products: Tensor = matmul(wide, wide, transpose_b=True)
+    return products
+
+
+def squares_of(table: Tensor) -> Tensor:
+    """Return the sums of the squares of the rows of a table."""
+    squares: Tensor = reduce_sum(cast(table, WIDE) ** 2, 1)
+    return squares
+
+
 class Trips:
     """The trips of a search, as ops: `given` are the tensors of the options and of `Search.inputs`."""
 
@@ -182,31 +205,35 @@ class Trips:
     def run(self, reached: Reached) -> list[Tensor]:
         """Record the loop; return what is reached after it."""
 
-        def goes_on(i: Any, *parts: Any) -> Any:
-            return logical_and(i < cast(self.options.trips, i.dtype), equal(Reached(*parts).state().ended, ON))
+        def goes_on(i: Any, gram: Any, *parts: Any) -> Any:
+            return logical_and(i < cast(self.options.trips, i.dtype), equal(SearchState.of(parts).ended, ON))
 
-        def trip(i: Any, *parts: Any) -> Any:
-            state = self.trip(Reached(*parts).state(), i)
-            x, trial, table, scale, history, *scalars = state.parts
-            numbers = concat([scale, history, stack([cast(n, WIDE) for n in scalars])], 0)
-            return i + 1, stack([x, trial]), table, numbers
+        def trip(i: Any, gram: Any, *parts: Any) -> Any:
+            state, gram = self.trip(SearchState.of(parts), gram, i)
+            return i + 1, gram, *[cast(part, old.dtype) for part, old in zip(state.parts, parts, strict=True)]
 
-        return list(while_loop(goes_on, trip, (0, *reached))[1:])
+        start = (0, self.products(reached.table), *reached.state().parts)
+        x, trial, table, scale, history, *scalars = while_loop(goes_on, trip, start, maximum_iterations=HISTORY)[2:]
+        return [stack([x, trial]), table, concat([scale, history, stack(scalars)], 0)]
 
-    def trip(self, now: SearchState, i: Tensor) -> SearchState:
-        """Evaluate the residuals at the point that is tried, and go there if it is better; then propose the next."""
+    def trip(self, now: SearchState, gram: Tensor, i: Tensor) -> tuple[SearchState, Tensor]:
+        """Evaluate the residuals at the point that is tried, and go there if it is better; then propose the next.
+
+        `gram` has the `products` of the table, here and in the result.
+        """
         start = equal(now.evaluations, 0.0)
         table = self.evaluated(now.trial)
-        cost = reduce_sum(cast(table[-1], WIDE) ** 2)
-        finite = logical_and(reduce_all(is_finite(table)), is_finite(cost))
+        products = self.products(table)
+        squares = diag_part(products) if self.search.solver == "dense" else products
+        cost, finite = squares[-1], reduce_all(is_finite(squares))
         tried = self.judged(now, where(finite, cost, np.inf))
         limit, taken = self.rule.learn(now.limit._replace(fresh=now.limit.fresh > 0.0), tried)
         taken = logical_or(start, taken)
-        x, kept = where(taken, now.trial, now.x), where(taken, table, now.table)
+        x, kept, gram = where(taken, now.trial, now.x), where(taken, table, now.table), where(taken, products, gram)
         best, first = where(taken, cost, now.cost), where(start, cost, now.first)
         ended = where(start, where(finite, ON, NOT_FINITE), self.ended(now, tried, taken, x, best))
 
-        model = self.model(x, kept)
+        model = self.model(x, kept, gram)
         scale = maximum(now.scale, model.norms)
         scale = where(scale > 0.0, scale, ones_like(scale))
         model.scaled(scale, self.free(model, x))
@@ -228,11 +255,15 @@ class Trips:
         predicted = -2.0 * reduce_sum(model.gradient * moved) - reduce_sum(pushed * pushed)
         numbers = predicted, norm(step), reduce_sum(model.gradient * step)
         counts = now.iterations + cast(counted, WIDE), now.evaluations + 1.0
-        return SearchState(x, trial, kept, scale, history, limit, best, first, cosine, *numbers, *counts, ended)
+        return SearchState(x, trial, kept, scale, history, limit, best, first, cosine, *numbers, *counts, ended), gram
+
+    def products(self, table: Tensor) -> Tensor:
+        """Return the products of the rows of a table: all of them for a dense model, else of each with itself."""
+        return gram_of(table) if self.search.solver == "dense" else squares_of(table)
 
     def free(self, model: Model, x: Tensor) -> Tensor:
         """Return which parameters are not at a bound with a gradient that pushes outwards."""
-        down = model.pull(model.r)
+        down = model.down
         if self.box is None:
             free: Tensor = ones_like(down, dtypes.bool)
             return free
@@ -278,7 +309,8 @@ class Trips:
             limit = Limit(*[where(refused, a, b) for a, b in zip(shorter, limit, strict=True)])
             return (refused, self.moved(x, (step + 0.5 * correction) / model.scale), step, *limit)
 
-        _, trial, step, *parts = while_loop(lambda refused, *_: refused, attempt, (True, x, 0.0 * model.scale, *limit))
+        state = (True, x, 0.0 * model.scale, *limit)
+        _, trial, step, *parts = while_loop(lambda refused, *_: refused, attempt, state, maximum_iterations=SHORTENED)
         return trial, step, Limit(*parts)
 
     def moved(self, x: Tensor, step: Tensor) -> Tensor:
@@ -296,11 +328,11 @@ class Trips:
             return called(self.residuals.table(), x, *self.others)
         return called(self.residuals.table(self.search.pattern.products), x, *self.others, self.vectors)
 
-    def model(self, x: Tensor, table: Tensor) -> Model:
+    def model(self, x: Tensor, table: Tensor, gram: Tensor) -> Model:
         """Return the linear model at `x`."""
         wide = cast(table, WIDE)
         if self.search.solver == "dense":
-            return Dense(wide[-1], wide[:-1])
+            return Dense(wide[-1], wide[:-1], gram)
         if self.search.solver == "sparse":
             return Sparse(wide[-1], wide[:-1], self.search.pattern)
 
