@@ -44,7 +44,7 @@ from gradtape._src.ops.math.arithmetic import minimum
 MOST_CHECKPOINTS = ROOM - 1  # the last row collects values written between checkpoints
 FEWEST_CHECKPOINTS = 64
 CHECKPOINT_BYTES = 1 << 28
-SURE_TO_END = 1 << 16  # trips; a longer loop can be interrupted
+SURE_TO_END = 1 << 10  # trips; a longer loop can be interrupted
 MOST_TRIPS = 1 << 24  # loops up to this length have a gradient; each level of blocks compiles one more copy of the body
 
 
