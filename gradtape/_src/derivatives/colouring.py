@@ -1,6 +1,8 @@
 """Colours of the columns or rows of a sparse matrix: those of one colour are found together, from one product.
 
 Few colours are few products. The problem is hard in general, so several greedy colourings are tried and the fewest are taken.
+Overviews: Gebremedhin, Manne and Pothen, "What color is your Jacobian?" (2005); Montoison, Dalle and Gebremedhin, "Revisiting
+sparse matrix coloring and bicoloring" (2025).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from gradtape._src.derivatives.symmetric_colouring import acyclic, star
 
 MODES = ("forward", "reverse", "both", "symmetric", "substitution")
 MANY, VERY_MANY = 1_500_000, 8_000_000  # pairs of columns that meet in a row, for the orders that go through all pairs
+TREES = 100_000_000  # entries times colours: where an acyclic colouring looks at more, it is not tried
 STRIDES, LONGEST = 6, 32  # of a stencil on a grid: offsets between its points, and how many points it has at most
 SAMPLE = 2_000  # pairs that a tiling is tried on first
 
@@ -263,7 +266,7 @@ def _symmetric(pattern: Any, mode: str) -> np.ndarray:
     best = min([_numbers(star(graph, order)) for order in orders], key=_count)
     if _longest(pattern) < _count(best):  # no two columns of a colour meet in a row: entries are alone there, too
         best = min(best, _columns(pattern), key=_count)
-    if mode == "substitution":
+    if mode == "substitution" and len(pattern.indices) * _count(best) <= TREES:
         rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
         for order in orders:
             colours = _numbers(acyclic(graph, order))
