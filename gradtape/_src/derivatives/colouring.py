@@ -21,6 +21,7 @@ from gradtape._src.derivatives.symmetric_colouring import acyclic, star
 MODES = ("forward", "reverse", "both", "symmetric", "substitution")
 MANY, VERY_MANY = 1_500_000, 8_000_000  # pairs of columns that meet in a row, for the orders that go through all pairs
 TREES = 100_000_000  # entries times colours: where an acyclic colouring looks at more, it is not tried
+WORTH = 2  # products that a second mode must save: it is a second program
 STRIDES, LONGEST = 6, 32  # of a stencil on a grid: offsets between its points, and how many points it has at most
 SAMPLE = 2_000  # pairs that a tiling is tried on first
 
@@ -28,7 +29,7 @@ Graph = Sequence[Sequence[int]]
 
 
 def coloured(pattern: Any, mode: str | None) -> tuple[str, np.ndarray]:
-    """Return the mode and the colours of a CSR pattern; of the mode None that of "forward", "reverse" and "both" with the fewest.
+    """Return the mode and the colours of a CSR pattern; for None those of "forward", "reverse" and "both" with the fewest.
 
     "forward": of each column, such that two with an entry in one row differ. "reverse": of each row, likewise. "both": of each
     column and then of each row; -1 for what is in no product. "symmetric" and "substitution": of each column. Where blocks along
@@ -71,8 +72,9 @@ def _coloured(pattern: Any, mode: str | None) -> tuple[str, np.ndarray]:
     best = _coloured(pattern, first)
     if max(longest) < _count(best[1]):
         best = min(best, _coloured(pattern, second), key=lambda found: _count(found[1]))
-    for colours in _both_sides(pattern, _count(best[1])):
-        best = min(best, ("both", colours), key=lambda found: _count(found[1]))
+    few = _count(best[1]) - WORTH
+    for colours in _both_sides(pattern, few):
+        best = min(best, ("both", colours), key=lambda found: _count(found[1])) if _count(colours) <= few else best
     return best
 
 
@@ -222,17 +224,17 @@ def _coordinates(numbers: np.ndarray, strides: Sequence[int]) -> np.ndarray:
     return np.stack([numbers % period // stride for stride, period in zip(strides, periods, strict=True)], 1)
 
 
-def _both_sides(pattern: Any, known: int | None) -> Iterator[np.ndarray]:
+def _both_sides(pattern: Any, few: int | None) -> Iterator[np.ndarray]:
     """Yield colours of some rows and of the columns that the other rows need, and the same with columns first.
 
     A bipartition for direct determination: Coleman and Verma, "The efficient computation of sparse Jacobian matrices using
     automatic differentiation" (1998). The rows are the longest ones: so many that the longest of the others, with the most of
-    them that meet in a column, are the fewest. Only what may give fewer than the `known` number of colours is yielded.
+    them that meet in a column, are the fewest. Only what may do with `few` colours is yielded.
     """
     for transposed in (False, True) if pattern.nnz else ():
         matrix = pattern.T.tocsr() if transposed else pattern
         apart, least = _longest_rows(matrix)
-        if known is not None and least >= known:
+        if few is not None and least > few:
             continue
         found = np.full(matrix.shape[0], -1)
         found[apart] = _columns(matrix[apart].T.tocsr())

@@ -110,8 +110,8 @@ def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None,
     its program. The pattern may have entries that are zero, and lacks none that is not. A constant that the argument is
     multiplied with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`:
     products with sums of columns ("forward"), with sums of rows ("reverse"), or with "both" some of each. Those are few where
-    a few rows and columns are full. None takes the fewest. NotImplementedError where `f` looks at values. Coleman and Verma,
-    "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
+    a few rows and columns are full. None takes the fewest, and both modes if that saves two. NotImplementedError where `f` looks
+    at values. Coleman and Verma, "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
 
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>
