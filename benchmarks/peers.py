@@ -11,6 +11,7 @@ WORKPLACE = ROOT / ".bench"
 
 # PyTorch's own index has builds without CUDA, a tenth of the size: name it in PIP_EXTRA_INDEX_URL to have them.
 REQUIREMENTS = {
+    "asdex": ["asdex>=0.5.1", "jax>=0.10,<0.12"],
     "diffrax": ["diffrax>=0.7", "jax>=0.10,<0.12"],
     "folx": ["folx>=0.2.30", "jax>=0.10,<0.12"],
     "gradtape": [],
@@ -54,6 +55,7 @@ VARIANTS = (
     Variant("optimistix", "Optimistix", "optimistix", "optimistix"),
     Variant("diffrax", "Diffrax", "diffrax", "diffrax"),
     Variant("folx", "folx", "folx", "folx"),
+    Variant("asdex", "asdex", "asdex", "asdex"),
 )
 TITLES = {variant.name: variant.title for variant in VARIANTS}
 

@@ -1,13 +1,9 @@
-"""Sparse Hessians: the numbers of the dense ones, from the products that a star colouring takes."""
-
-import itertools
+"""Sparse Hessians: the numbers of the dense ones, from the products that its colours take."""
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import gradtape as tf
-from gradtape._src.derivatives.colouring import star_coloured
 
 own = tf.autodiff
 RNG = np.random.default_rng(0)
@@ -65,17 +61,6 @@ def test_variables_and_functions():
     inside = tf.function(lambda x: own.sparse_hessian(grid, x, pattern, "dense"))
     np.testing.assert_allclose(inside(X), own.hessian(grid, X), 1e-9, 1e-12)
     assert own.sparse_hessian(lambda x: tf.reduce_sum(x["a"] ** 2 * x["b"]), {"a": X[:3], "b": X[:3]}).nnz == 9
-
-
-def test_each_entry_of_a_star_colouring_is_alone_or_its_mirror_image_is():
-    pattern = sparse.random(40, 40, 0.08, random_state=0) + sparse.eye(40)
-    pattern = (pattern + pattern.T).tocsr().astype(bool)
-    colours = star_coloured(pattern)
-    dense = pattern.toarray()
-    for i, j in itertools.product(range(40), repeat=2):
-        if dense[i, j]:
-            alone = [np.sum(dense[a] & (colours == colours[b])) == 1 for a, b in ((i, j), (j, i))]
-            assert any(alone), (i, j)
 
 
 @tf.custom_gradient

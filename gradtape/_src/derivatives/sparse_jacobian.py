@@ -23,11 +23,12 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import aval
 from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
-from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
+from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.gather import gather, scatter_rows
-from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.gather import scatter_rows
+from gradtape._src.ops.array.joining import concat, stack, unstack
 from gradtape._src.ops.array.shape import ones, reshape, zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -108,13 +109,17 @@ def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None,
     `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed through
     its program. The pattern may have entries that are zero, and lacks none that is not. A constant that the argument is
     multiplied with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`:
-    "forward" or "reverse" products; None takes those that promise to be fewer. NotImplementedError where `f` looks at values.
+    products with sums of columns ("forward"), with sums of rows ("reverse"), or with "both" some of each. Those are few where
+    a few rows and columns are full. None takes the fewest, and both modes if that saves two. NotImplementedError where `f` looks
+    at values. Coleman and Verma, "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
 
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>
+    >>> tf.autodiff.jacobian_sparsity(lambda x: tf.concat([[tf.reduce_sum(x)], x[0] * x[1:]], 0), tf.ones([9]))
+    <Sparsity 9×9, 25 entries, 3 products both>
     """
-    if mode == "symmetric":
-        raise ValueError("A symmetric pattern is that of a Hessian: tf.autodiff.hessian_sparsity(f, args).")
+    if mode in MIRRORED:
+        raise ValueError(f"A {mode!r} pattern is that of a Hessian: tf.autodiff.hessian_sparsity(f, args, mode={mode!r}).")
     return Recorded(f, args, sources).sparsity(mode)
 
 
@@ -175,29 +180,48 @@ def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: boo
     """Return the entries, in the order of the pattern; if `checked`, compared with one product with random numbers."""
     kinds = [*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results]]
     kind = np.result_type(*kinds)
+    tables = []
+    for columns in pattern.sides:
+        seeds = pattern.seeds(kind, columns)
+        if checked and not tables:
+            random = np.random.default_rng(0).standard_normal((1, seeds.shape[1])).astype(kind)
+            seeds = np.concatenate([random, seeds])
+        tables.append(_products(traced, columns, seeds, kind, chunk))
+    if checked:
+        product, tables[0] = tables[0][0], tables[0][1:]
+    flat = [reshape(table, [-1]) for table in tables]
+    entries, places, signs = pattern.terms
+    products = flat[0] if len(flat) == 1 else concat(flat, 0)
+    narrow = np.int32 if extents_of(products)[0] <= np.iinfo(np.int32).max else np.int64
+    values: Tensor = _entries_of(products, tensor(places.astype(narrow)))
+    if len(places) > len(pattern.rows):
+        values = unsorted_segment_sum(values * tensor(signs.astype(kind)), tensor(entries), len(pattern.rows))
+    if checked:
+        rounding = max([float(finfo(k).eps) for k in kinds])
+        values = _compared(pattern, values, random[0], product, rounding)
+    return values
+
+
+def _products(traced: Recorded, columns: bool, seeds: np.ndarray, kind: Any, chunk: int | None) -> Tensor:
+    """Return the products of the Jacobian with vectors, or of vectors with it: by forward or reverse mode."""
     every = tuple(range(len(traced.results)))
-    with setting(transposing=pattern.along_columns):
+    with setting(transposing=columns):
         program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
     pulled = iter(found)
-    where: Sequence[int | None] = [
-        None if p is None else next(pulled) for p in traced.places
-    ]  # the output with the cotangent of each source
-    if not program.outputs or not (pattern.products or checked):
-        return zeros([len(pattern.rows)], kind)
+    # the output with the cotangent of each source
+    where: Sequence[int | None] = [None if p is None else next(pulled) for p in traced.places]
+    sizes = [a.size for a in traced.results] if columns else traced.widths
+    if not program.outputs or not len(seeds):
+        return zeros([len(seeds), sum(sizes)], kind)
     inputs = list(traced.inputs)
-    if pattern.along_columns:
+    if columns:
         # (inputs…, cotangents…) → cotangents of the sources, transposed: (inputs…, cotangents…, tangents…) → tangents
         count = len(inputs)
         inputs += [ones(a.shape, a.type).node for a in traced.results]
         given = [(first, program.aval_of(program.outputs[i])) for first, i in _starts(traced.widths, where) if i is not None]
         program, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(count + i for i in every))
-        sizes = [a.size for a in traced.results]
     else:
-        sizes = traced.widths
         given = list(_starts([a.size for a in traced.results], traced.results))
-    seeds = pattern.seeds(kind)
-    if checked:
-        seeds = np.concatenate([seeds, np.random.default_rng(0).standard_normal((1, seeds.shape[1])).astype(kind)])
     parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
     mapped = [*[False] * len(inputs), *[True] * len(parts)]
     nodes = call_vectorized(execution.intern(program), [*inputs, *map(engine.constant, parts)], mapped, chunk)
@@ -206,39 +230,51 @@ def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: boo
         zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)
         for shape, i in zip(shapes, where, strict=True)
     ]
-    products = blocks[0] if len(blocks) == 1 else concat(blocks, 1)
-    values: Tensor = gather(reshape(products, [-1]), pattern.places)
-    if checked:
-        rounding = max([float(finfo(k).eps) for k in kinds])
-        values = _compared(pattern, values, seeds[-1], products[-1], rounding)
-    return values
+    products: Tensor = blocks[0] if len(blocks) == 1 else concat(blocks, 1)
+    return products
 
 
 def _compared(pattern: Sparsity, values: Tensor, vector: np.ndarray, product: Tensor, rounding: float) -> Tensor:
     """Return the values, checked: the matrix that has them must have this product with the vector, to rounding."""
-    across, along = (pattern.columns, pattern.rows) if pattern.along_columns else (pattern.rows, pattern.columns)
+    across, along = (pattern.columns, pattern.rows) if pattern.sides[0] else (pattern.rows, pattern.columns)
     terms = values * tensor(vector[across])
-    found, size = [unsorted_segment_sum(t, tensor(along), extents_of(product)[0]) for t in (terms, abs(terms))]
+    sums = unsorted_segment_sum(stack([terms, abs(terms)], 1), tensor(along), extents_of(product)[0])
+    found, size = unstack(sums, axis=1)
     excess = abs(found - product) - math.sqrt(rounding) * (size + abs(product))
-    line = "row" if pattern.along_columns else "column"
-    checked: Tensor = _checked_entries(values, excess, line=line, symmetric=pattern.mode == "symmetric")
+    checked: Tensor = _checked_entries(values, excess, mode=pattern.mode)
     return checked
 
 
-def _misses_entries(excess, line, symmetric):
+@op(
+    "EntriesOfProducts", infer=lambda products, places: aval(places.shape, products.dtype), saves="places", mixed=True,
+    traits="own takes hands_on",
+)  # fmt: skip
+def _entries_of(products, places):
+    """Return what stands at places of the products, which are known to be inside."""
+    return products.take(places, mode="clip")
+
+
+@gradient(_entries_of)
+def _(dy, products, places):
+    return scatter_rows(dy, places, extents_of(products)), None
+
+
+def _misses_entries(excess, mode):
     return (excess > 0).any()
 
 
-def _missed_entries(excess, line, symmetric):
+def _missed_entries(excess, mode):
     """Return the message about a pattern that is none of this matrix."""
-    wrong = np.flatnonzero(excess > 0)
-    cause = "pattern misses entries of this Jacobian"
-    if symmetric:
+    wrong, line = np.flatnonzero(excess > 0), "column" if mode == "reverse" else "row"
+    cause, end = "pattern misses entries of this Jacobian", ""
+    if mode in MIRRORED:
         cause = "pattern misses entries of this Hessian, or custom gradients make it unsymmetric (for sparse_jacobian)"
+    if mode == "substitution":
+        end = " Small entries beside large ones lose their digits by substitution: then take mode='symmetric'."
     return (
         f"{cause}: in {wrong.size} of {len(excess)} {line}s, the first of them {line} {wrong[0]}, its values do not "
         "give the product with a random vector. Find the pattern for this function and these values by "
-        "tf.autodiff.jacobian_sparsity or hessian_sparsity."
+        f"tf.autodiff.jacobian_sparsity or hessian_sparsity.{end}"
     )
 
 
@@ -246,7 +282,7 @@ def _missed_entries(excess, line, symmetric):
     "SparseEntries", infer=lambda values, excess, **attributes: values, wrong=_misses_entries, status=_missed_entries,
     checked="excess", cheap=True, traits="own",
 )  # fmt: skip
-def _checked_entries(values, excess, *, line, symmetric):
+def _checked_entries(values, excess, *, mode):
     """Return `values`, unless a product exceeds what rounding explains: an InvalidArgumentError."""
     return values
 

@@ -15,17 +15,24 @@ import numpy as np
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, Program
+from gradtape._src.derivatives.colouring import MODES, coloured
+from gradtape._src.derivatives.decompression import terms_of
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+MIRRORED = ("symmetric", "substitution")
 
 
 class Sparsity:
     """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
 
-    `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
-    "forward" where columns of one colour are found together, "reverse" where rows are. "symmetric" where columns are, and an
-    entry may be read at its mirror image. `colours`: of each of those; `products`: how many colours there are.
+    `Sparsity(matrix)` takes one that is known, as a matrix of SciPy or NumPy: its entries that are not zero. `shape`: (elements
+    of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`: "forward" where columns of
+    one colour are found together, "reverse" where rows are, "both" where some rows are and the columns of the others. With
+    "symmetric", of a Hessian, an entry may be read at its mirror image. With "substitution" it may be what is left of a product
+    without entries that were found before. `colours`: of the columns or rows; for "both" of the columns, then of the rows, -1
+    for what is in no product. `products`: how many colours there are.
 
     >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
     >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
@@ -34,28 +41,29 @@ class Sparsity:
 
     @public
     def __init__(self, pattern: sparse.csr_matrix, mode: str | None = None) -> None:
-        from gradtape._src.derivatives.colouring import coloured, star_coloured
-
-        if mode not in ("forward", "reverse", "symmetric", None):
-            raise ValueError(f"mode must be 'forward', 'reverse' or None, received {mode!r}.")
-        if mode == "symmetric":
-            pattern = (pattern + pattern.T).tocsr()
-        pattern.sort_indices()
+        if mode is not None and mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))} or None, received {mode!r}.")
+        pattern = _entries(pattern)
+        if mode in MIRRORED:
+            if pattern.shape[0] != pattern.shape[1]:
+                raise ValueError(f"A {mode!r} pattern is square, received one of shape {pattern.shape}.")
+            pattern = _entries(pattern + pattern.T)
         self.shape: tuple[int, int] = pattern.shape
         self.rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
         self.columns = pattern.indices.astype(np.int64)
-        if mode is None:  # no fewer colours than the most entries in a row, or in a column
-            longest = np.diff(pattern.indptr).max(initial=0), np.bincount(self.columns).max(initial=0)
-            mode = "forward" if longest[0] <= longest[1] else "reverse"
-        self.mode = mode
-        self.colours = (
-            star_coloured(pattern) if mode == "symmetric" else coloured(pattern if mode == "forward" else pattern.T.tocsr())
-        )
+        self.mode, self.colours = coloured(pattern, mode)
 
     @property
-    def along_columns(self) -> bool:
-        """Whether columns are found together, and not rows."""
-        return self.mode != "reverse"
+    def sides(self) -> tuple[bool, ...]:
+        """Whether columns are found together (True) and whether rows are (False), in the order of the products."""
+        return (True, False) if self.mode == "both" else (self.mode != "reverse",)
+
+    def _of_side(self, columns: bool) -> np.ndarray:
+        """Return the colours of all columns or rows, counted from 0."""
+        if self.mode != "both":
+            return self.colours
+        forward, reverse = np.split(self.colours, [self.shape[1]])
+        return forward if columns else np.where(reverse < 0, -1, reverse - forward.max(initial=-1) - 1)
 
     @property
     def products(self) -> int:
@@ -65,11 +73,13 @@ class Sparsity:
     def __repr__(self) -> str:
         return f"<Sparsity {self.shape[0]}×{self.shape[1]}, {len(self.rows)} entries, {self.products} products {self.mode}>"
 
-    def seeds(self, dtype: np.dtype) -> np.ndarray:
-        """Return for each colour the sum of its unit vectors."""
-        vectors = np.zeros((self.products, len(self.colours)), dtype)
-        if self.products:
-            vectors[self.colours, np.arange(len(self.colours))] = 1
+    def seeds(self, dtype: np.dtype, columns: bool = True) -> np.ndarray:
+        """Return for each colour of the columns or rows the sum of its unit vectors."""
+        colours = self._of_side(columns)
+        (some,) = np.nonzero(colours >= 0)
+        vectors = np.zeros((colours.max(initial=-1) + 1 if len(self.rows) else 0, len(colours)), dtype)
+        if len(vectors):
+            vectors[colours[some], some] = 1
         return vectors
 
     @property
@@ -121,15 +131,29 @@ class Sparsity:
             raise ValueError(f"{os.fspath(path)!r} holds no sparsity pattern that Sparsity.save wrote: {error}") from None
 
     @functools.cached_property
+    def terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The terms whose sums are the entries: of each the entry, its place among the flattened products, and its sign."""
+        terms = terms_of(self.shape, self.rows, self.columns, self.colours, self.mode)
+        if terms is None:
+            raise ValueError("its colours do not tell its entries apart")
+        return terms
+
+    @property
     def places(self) -> np.ndarray:
-        """The places of the entries among the flattened products."""
-        across, along = (self.columns, self.rows) if self.along_columns else (self.rows, self.columns)
-        width = self.shape[0] if self.along_columns else self.shape[1]
-        places: np.ndarray = self.colours[across] * width + along
-        if self.mode == "symmetric":
-            _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
-            places = np.where(counts[which] == 1, places, self.colours[along] * width + across)
-        return places
+        """The places of the entries among the flattened products, where each is one of them: not for "substitution"."""
+        return self.terms[1]
+
+
+def _entries(pattern: Any) -> sparse.csr_matrix:
+    """Return a matrix of SciPy or NumPy as a boolean CSR matrix of its own."""
+    from scipy import sparse
+
+    if sparse.issparse(pattern) or (isinstance(pattern, np.ndarray) and pattern.ndim == 2 and pattern.dtype.kind in "biuf"):
+        made = sparse.csr_matrix(pattern, copy=True)
+        made.sum_duplicates()
+        made.eliminate_zeros()
+        return made.astype(bool)
+    raise TypeError(f"A pattern is a matrix of SciPy, or of NumPy with numbers or booleans, received {pattern!r}.")
 
 
 def stated(pattern: Any, shape: tuple[int, int]) -> Sparsity:
@@ -142,28 +166,25 @@ def stated(pattern: Any, shape: tuple[int, int]) -> Sparsity:
 
 
 def _loaded(shape: Any, rows: np.ndarray, columns: np.ndarray, colours: np.ndarray, mode: str) -> Sparsity:
-    """Return a pattern of these parts; ValueError unless they fit, and each entry can be read off one product."""
+    """Return a pattern of these parts; ValueError unless they fit, and each entry can be read off the products."""
     made = Sparsity.__new__(Sparsity)
     made.shape, made.rows, made.columns, made.colours, made.mode = shape, rows, columns, colours, mode
-    if mode not in ("forward", "reverse", "symmetric") or len(shape) != 2 or min(shape) < 0 or rows.shape != columns.shape:
+    if mode not in MODES or len(shape) != 2 or min(shape) < 0 or rows.shape != columns.shape:
         raise ValueError("its parts do not belong together")
     inside = [((places >= 0) & (places < extent)).all() for places, extent in zip((rows, columns), shape, strict=True)]
-    if rows.ndim != 1 or not all(inside) or colours.shape != (shape[int(made.along_columns)],) or (colours < 0).any():
+    expected = sum(shape) if mode == "both" else shape[int(made.sides[0])]
+    least = -1 if mode == "both" else 0
+    if rows.ndim != 1 or not all(inside) or colours.shape != (expected,) or not ((colours >= least) & (colours < expected)).all():
         raise ValueError("places or colours are outside of its shape")
     if (np.diff(rows * shape[1] + columns) <= 0).any():
         raise ValueError("its places are not sorted")
     both = rows * shape[1] + columns, columns * shape[1] + rows
-    if mode == "symmetric" and (shape[0] != shape[1] or not np.isin(*both).all()):
+    if mode in MIRRORED and (shape[0] != shape[1] or not np.isin(*both).all()):
         raise ValueError("it is not symmetric")
-    across, along = (columns, rows) if made.along_columns else (rows, columns)
-    width = shape[0] if made.along_columns else shape[1]
-    direct, mirrored = colours[across] * width + along, colours[along] * width + across if mode == "symmetric" else None
-    counts = np.unique_counts(direct)
-    alone = np.isin(direct, counts.values[counts.counts == 1])
-    if mirrored is not None:
-        alone |= np.isin(mirrored, counts.values[counts.counts == 1])
-    if not alone.all():
-        raise ValueError("its colours do not tell its entries apart")
+    forward, reverse = np.split(colours, [shape[1]])
+    if mode == "both" and (reverse[reverse >= 0] <= forward.max(initial=-1)).any():
+        raise ValueError("a colour is of rows and of columns")
+    made.terms  # noqa: B018 - it is checked as it is made
     return made
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy
 import numpy as np
 
 from gradtape._src.core.platform import compile_cache
@@ -111,6 +112,19 @@ def jaxpr(function: Callable[..., Any], *specs: Any) -> Any:
     """Return the closed jaxpr of a function of arrays."""
     with wide():
         return jax.make_jaxpr(function)(*specs)
+
+
+def constant(value: np.ndarray) -> Any:
+    """Return a constant of a program while it is traced: kernels may look at a place or a size, which is an integer."""
+    if value.ndim or value.dtype.kind not in "iu":
+        return jax.numpy.asarray(value)
+    with outside():
+        return jax.numpy.asarray(value)
+
+
+def is_known(value: Any) -> bool:
+    """Return whether a kernel may look at a value: a constant of the program that is traced, or an array on the host."""
+    return not isinstance(value, jax.core.Tracer)
 
 
 def put(value: Any, where: Any = None) -> jax.Array:

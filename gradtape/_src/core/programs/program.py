@@ -18,8 +18,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core.native import twins
-from gradtape._src.core.platform import runtime
-from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.platform import runtime, xla
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, define, has_strings
 from gradtape._src.core.programs.structured import CALL_OF, Interpreter, StructuredOp, arity, is_call, programs_of, whole
@@ -392,7 +391,7 @@ class Program(Executable):
             return self._evaluate(*arguments)
 
     def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
-        leaves = (*arguments, *[jnp.asarray(c) for c in self.constants])  # kernels index by traced values, which NumPy cannot
+        leaves = (*arguments, *map(xla.constant, self.constants))
         values: list[Any] = []
         live = self._elements_read()
         flags = guards.collecting() if self.guarded else None

@@ -17,6 +17,7 @@ from gradtape._src.core.declarations.define import gradient, guard, guarded, not
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.convert import holds_tensor, node_of, static_list, static_vector, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, handle, index_of
@@ -80,6 +81,31 @@ def _spread(x, strides, fill):
     return lax.rev(x, _downwards(strides))
 
 
+@lowered("a window in an array of zeros")
+def _placed(x, *begin, axes, shape):
+    return lax.dynamic_update_slice(jnp.zeros(shape, x.dtype), x, _starts(begin, axes, shape))
+
+
+def _surrounded(x, *begin, axes, shape):
+    before = [0] * len(shape)
+    for axis, start in zip(axes, begin, strict=True):
+        before[axis] = min(max(int(start), 0), shape[axis] - x.shape[axis])
+    around = [(start, extent - size - start, 0) for start, extent, size in zip(before, shape, x.shape, strict=True)]
+    return lax.pad(x, jnp.zeros((), x.dtype), around)
+
+
+lowering(
+    _placed, platform=HOST, rule=_placed.plain, because="NumPy joins nothing: zeros and one copy are quicker than its padding"
+)
+lowering(
+    _placed,
+    when=lambda x, *begin, axes, shape: all(map(xla.is_known, begin)) and all(map(xla.is_number, (*x.shape, *shape))),
+    rule=_surrounded,
+    because="a place that is known: XLA joins paddings with what is around them, and a batch of updates would be a scatter. The "
+    "Hessian of an energy on a mesh takes 0.23 ms for 0.63",
+)
+
+
 def _window_of(x, begin, axes, sizes, strides):
     """Take a window from an array in NumPy, the kernel on the host."""
     for axis, start in zip(axes, begin, strict=True):
@@ -115,7 +141,7 @@ def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
     x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
     if sizes == shape:
         return x
-    return lax.dynamic_update_slice(jnp.zeros(shape, dy.dtype), x, _starts(begin, axes, shape))
+    return _placed(x, *begin, axes=axes, shape=shape)
 
 
 @gradient(_strided_slice_gradient)
