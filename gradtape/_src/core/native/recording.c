@@ -1655,7 +1655,7 @@ static int execute(PyObject *module) {
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
         {&n_latest, "_latest"},    {&n_comprehensions, "COMPREHENSIONS"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
-        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "_traces"}, {&n_trainable, "_trainable"},
+        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "traces"}, {&n_trainable, "_trainable"},
         {&n_on_host, "on_host"},   {&n_dtype, "dtype"},     {&n_contiguous, "c_contiguous"}, {&n_copy, "copy"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
