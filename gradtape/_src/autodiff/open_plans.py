@@ -1,9 +1,10 @@
 """Plans of records that differ in extents only: one is derived with symbols for them, the others put their numbers into it.
 
-A record has a form, what it computes of what, and a content: the Avals of its values and the attributes of its ops. What the first
-and the third content of a form have in common is open where they have two numbers; two are what the batches of an epoch have. A Plan
-is derived from that, on the way of gradient rules that the third record goes (`core/values/ways`), if it is the record's own at these
-numbers. A record that has the rules go another way gets a Plan of its own.
+A record has a form, what it computes of what, and a content: the Avals of its values and the attributes of its ops. Two
+contents are open where they have two numbers. A Plan is derived once from their common part, on the way of gradient rules that
+one of them goes (`core/values/ways`). It serves others if it is at these numbers the Plan that the record gets without symbols.
+So it is with the third content of a form: two are those of the batches of an epoch. A record for which the rules go another way
+gets a Plan of its own.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Apart(Exception):
 def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made]) -> Made:
     """Return the Plan that `make` derives from the `entries` of a record, or the one of its form with the record's numbers.
 
-    `key` is that of the Plan and begins with the structure of the record. What `make` takes are the nodes in whose places others
-    stand, that have symbols; none, where the Plan is the record's own.
+    `key` is that of the Plan and begins with the structure of the record. `make` takes the nodes in whose places others stand,
+    which have symbols; none, where the Plan is the record's own.
     """
     if engine.local.trace.parent is not None:
         return make({})
@@ -60,7 +61,7 @@ def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make
 
 
 class Form:
-    """What was derived with symbols for records of one form. `first` is the content of the first of them."""
+    """Records of one form, and the Plans that were derived with symbols for them. `first` is the content of the first."""
 
     def __init__(self, first: list[Any]) -> None:
         self._first, self._tries = first, TRIES + PATIENCE
@@ -90,10 +91,9 @@ class Form:
             with following(way):
                 plan, more = make(_twins(places, entries, common))
             opened = OpenPlan(common, way, plan, more)
-            found = opened.at(extents)
+            return opened if _are_equal(opened.at(extents)[0], own[0]) else None
         except Exception:  # whatever a rule says of symbols: it serves no record but those with numbers
             return None
-        return opened if _are_equal(found[0], own[0]) else None
 
 
 class OpenPlan:
@@ -247,4 +247,9 @@ def _are_equal(one: Plan, other: Plan) -> bool:
     a, b = one.program, other.program
     same = (a.keys, a.avals, a.parameters, a.outputs, a.lines) == (b.keys, b.avals, b.parameters, b.outputs, b.lines)
     bits = [[(c.dtype, c.shape, c.tobytes()) for c in program.constants] for program in (a, b)]
-    return same and bits[0] == bits[1] and one.places == other.places and one.layout == other.layout
+    return same and bits[0] == bits[1] and one.places == other.places and _layout(one) == _layout(other)
+
+
+def _layout(plan: Plan) -> list[Any]:
+    """Return how the outputs of a Plan make its results, with dense shapes of IndexedSlices, which are constants, as lists."""
+    return [(*place[:2], place[2].node.value.tolist()) if type(place) is tuple else place for place in plan.layout]

@@ -74,7 +74,7 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 
 
 BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
-TRIM = 32  # dropped programs after which their memory is given back to the system
+TRIM = 256  # nodes in compiled programs after which the memory that the compiler took is given back to the system
 IDLE = 256  # runs of any code after which code that was not run counts as idle
 TRACED = 1 << 16  # nodes in compiled programs after which JAX forgets all that it traced, some 2 kB each, which it would never do
 SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
@@ -89,7 +89,7 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self.runs = self._dropped = self._traced = 0
+        self.runs = self._untrimmed = self._traced = 0
         self._owners: list[ref[Executable]] = []
         self._lock = threading.Lock()
 
@@ -124,12 +124,16 @@ class Pool:
         with self._lock:
             self._owners.append(ref(owner))
             self._make_room(owner)
-            self._traced += owner.size
-            forget = self._traced >= TRACED
+            self._traced, self._untrimmed = self._traced + owner.size, self._untrimmed + owner.size
+            forget, trim = self._traced >= TRACED, self._untrimmed >= TRIM
             if forget:
                 self._traced = 0
+            if trim:
+                self._untrimmed = 0
         if forget:
             jax.clear_caches()
+        if trim and not allocator.tuned:
+            allocator.give_back()
         return compiled
 
     def _make_room(self, latest: Executable) -> None:
@@ -144,11 +148,6 @@ class Pool:
             if owner is not latest and not needed_again and not recent:
                 held -= owner.code_bytes
                 owner.compiled = None
-                self._dropped += 1
-        if self._dropped >= TRIM:
-            self._dropped = 0
-            if not allocator.tuned:
-                allocator.give_back()
         self._owners = [ref(owner) for owner in owners if owner.compiled is not None]
 
     def clear(self) -> None:
