@@ -160,5 +160,5 @@ def is_open(avals: Any) -> bool:
 def bytes_of(avals: Any) -> int:
     """Return the size in bytes of a value, or of a nest of tuples of values; 0 for a shape that is not known yet."""
     if type(avals) is not tuple:
-        return avals.bytes  # type: ignore[no-any-return]
+        return avals.bytes
     return sum([a.bytes if type(a) is Aval else bytes_of(a) for a in avals])
