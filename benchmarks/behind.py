@@ -29,7 +29,7 @@ BEHIND = (
         "b",
         "A chain of 1,000 ops is cut into a dozen pieces, which run on NumPy at 2 to 3 µs an op, and hand 960 values on. Steps "
         "of 22 ms came of putting each of these on the device, once the gradient was compiled.",
-        "Ops on NumPy run in C, in two thirds of the CPU time of a step: 0.7 to 1.3 × PyTorch in turns on a busy machine. "
+        "Ops on NumPy run in C: a step takes 3.5 ms of CPU time for 4.9, 0.88 × PyTorch in turns, 1.22 before. "
         "Compiled code takes values as they are. XLA would repeat a chain whose values are all results.",
         "One program for the whole record, as `tf.function` has; it would be compiled anew for each length.",
     ),
@@ -45,8 +45,8 @@ BEHIND = (
         "g gt",
         "Nothing is compiled. Of (g) a third are kernels of NumPy, a sixth puts the numbers into the plan, a tenth estimates "
         "costs, a tenth slices the trace. (gt) is NumPy's products and sums.",
-        "One derivative with symbols serves all extents, in a sixth of a step instead of two fifths; ops on NumPy run in C. CPU "
-        "time of (g) fell to 0.7 to 0.8 of what it was, of (gt) to 0.9.",
+        "One derivative with symbols serves all extents, in a sixth of a step instead of two fifths; ops on NumPy run in C. (g) "
+        "takes 1.08 ms of CPU time for 1.43, (gt) 27.3 for 28.5.",
         "A slice of the trace, and its costs, with symbols as well.",
     ),
     Behind(
@@ -54,7 +54,7 @@ BEHIND = (
         "gg",
         "1,300 small ops, and two segments of each length that no other has: the first one splits the batch into its steps. A "
         "third derives these. A full pass of the garbage collector over all modules takes eight steps, once in fourteen.",
-        "Segments of a loop that are equal share their derivative; ops on NumPy run in C: 0.86 of the CPU time.",
+        "Segments of a loop that are equal share their derivative; ops on NumPy run in C: 10.3 ms of CPU time for 12.3.",
         "Less to collect.",
     ),
     Behind(
