@@ -62,7 +62,7 @@ OPS_LEVELS = {
 OPS_GROUND = 1
 
 # A file of core/ imports files of its own folder and of those before it; core/README.md says what each folder is.
-CORE_LEVELS = "base host platform values native programs engine settings tensors declarations".split()
+CORE_LEVELS = "base host native platform values programs engine settings tensors declarations".split()
 
 BY_SEVERAL_THREADS = {f"numpy.{name}" for name in ("dot", "einsum", "inner", "matmul", "matvec", "tensordot", "vdot", "vecdot")}
 

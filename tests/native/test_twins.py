@@ -19,10 +19,12 @@ import pytest
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.autodiff.recording import are_plain
-from gradtape._src.core.engine import engine, slices
+from gradtape._src.core.engine import engine, execution, slices
 from gradtape._src.core.native import twins
+from gradtape._src.core.platform import arrays
 from gradtape._src.core.programs import journal, program
-from gradtape._src.core.programs.program import NUMBER, are_one, leaf
+from gradtape._src.core.programs.op import Op
+from gradtape._src.core.programs.program import ELEMENT, NUMBER, are_one, leaf
 from gradtape._src.core.tensors.tensor import emit
 from gradtape._src.core.tensors.variable import put_all, still_hold
 from gradtape._src.core.values.aval import aval
@@ -596,3 +598,46 @@ def test_a_function_looks_like_a_function():
 
     assert Layer.activation is tf.tanh
     assert ref(tf.sin)() is tf.sin
+
+
+def test_nodes_on_numpy_give_the_same_values():
+    """Up to a node that is not hosted, with a leaf of each kind, a result that is not in order, and a kernel that fails."""
+    x, w = tf.constant(np.arange(6, dtype=np.float32).reshape(2, 3)), tf.Variable(np.ones((2, 3), np.float32))
+    with tf.GradientTape() as tape:
+        y = tf.transpose(x * w + 1.0)
+        low, high = tf.split(tf.sin(y) / 3.0, [1, 2])
+        many = tf.add_n([low * float(i) for i in range(1, 40)]) + tf.reduce_sum(high)
+    trace = engine.local.trace
+    program, positions = slices.slice_trace(trace, [many.node.index])
+    leaves = tuple([trace.leaves[p].value for p in positions])
+    hosted = tuple([key[0] is not ELEMENT for key in program.keys])
+
+    def run(function):
+        values, given, stops, stop = [], [None] * len(leaves), [], len(program.keys)
+        with arrays.on_host():
+            while len(values) < stop:
+                if not hosted[len(values)]:
+                    key = program.keys[len(values)]
+                    values.append(values[key[2]][key[1][0]])
+                else:
+                    function(program.keys, program.avals, hosted, values, leaves, given, stop)
+                    stops.append(len(values))
+        return values, given, stops
+
+    (values, given, stops), (same, held, pure) = run(execution.run_hosted), run(execution.run_hosted.python)
+    assert [len(program.keys) in stops, len(stops) > 2, stops[0]] == [True, True, pure[0]]
+    assert all(type(v) is np.ndarray and not v.flags.writeable for v in given if v is not None)
+    for ours, other in zip([*values, *given], [*same, *held], strict=True):
+        for a, b in zip(ours, other, strict=True) if type(ours) is tuple else [(ours, other)]:
+            assert type(a) is type(b)
+            if a is not None:
+                assert a.dtype is b.dtype and a.flags.c_contiguous and not a.flags.writeable
+                np.testing.assert_array_equal(a, b, strict=True)
+    assert tape.gradient(many, w) is not None
+
+    def fails(x):
+        raise NotImplementedError("no twin")
+
+    lacking = Op("LackingHere", fails, infer=lambda x: x)
+    with arrays.on_host(), pytest.raises(NotImplementedError, match="no twin"):
+        execution.run_hosted(((lacking, (), -1),), program.avals, (True,), [], leaves, [None] * len(leaves), 1)

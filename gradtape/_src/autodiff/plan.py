@@ -30,7 +30,7 @@ class Places:
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        self._traces = [segment.trace for segment in segments]
+        self.traces = [segment.trace for segment in segments]
         self._leaves: dict[Node, Place] = {}
         structure = []
         for number, segment in enumerate(segments):
@@ -55,17 +55,17 @@ class Places:
     def _computed(self, node: Node, before: int) -> Place | None:
         index = node.index
         for number in range(before - 1, -1, -1):
-            nodes = self._traces[number].nodes
+            nodes = self.traces[number].nodes
             if 0 <= index < len(nodes) and nodes[index] is node:
                 return number, index
         return None
 
     def find(self, node: Node) -> Place | None:
-        """Return the Place of a node, or None."""
-        if len(self._traces) == 1:
-            reference = self._traces[0].reference(node)
+        """Return the place of a node, or None."""
+        if len(self.traces) == 1:
+            reference = self.traces[0].reference(node)
             return None if reference is None else (0, reference)
-        return self._computed(node, len(self._traces)) or self._leaves.get(node)
+        return self._computed(node, len(self.traces)) or self._leaves.get(node)
 
 
 @twins.in_c
@@ -171,7 +171,10 @@ def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
 def close_plan(
     trace: Trace, results: Sequence[Any], seeds: Sequence[Node], numbers: Mapping[Node, Place], places: Places
 ) -> Plan:
-    """Return the Plan from `seeds` and forward values to `results`, recorded in the inner `trace`."""
+    """Return the Plan from `seeds` and forward values to `results`, which were recorded in the inner `trace`.
+
+    `numbers` has the places of nodes that stand for those of the record.
+    """
     flat: list[Node] = []
     layout: list[Any] = []
     for result in results:

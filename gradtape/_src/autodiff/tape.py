@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
 from gradtape._src.autodiff.jacobian import JacobianRows
+from gradtape._src.autodiff.open_plans import Made, Put, Twins, planned
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
@@ -220,10 +221,11 @@ class GradientTape(Recording):
         given: Sequence[Tensor | None],
         entries: list[Entry] | None = None,
         pieces: bool = False,
+        put: Put | None = None,
     ) -> list[Any]:
         """Differentiate by walking the record, and record the gradient's ops.
 
-        With `pieces`, or for a long record, it is taken in pieces if that is possible.
+        With `pieces`, or for a long record, it is taken in pieces if that is possible. `put` replaces its nodes by twins.
         """
         recorded, offsets = self._entries()
         entries = recorded if entries is None else entries
@@ -235,7 +237,8 @@ class GradientTape(Recording):
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                d = _ones_for(target, node.aval) if d is None else identity(d)  # a rule may treat a broadcast specially
+                like = node if put is None else put.nodes([node])[0]
+                d = _ones_for(target, like.aval) if d is None else identity(d)  # a rule may treat a broadcast specially
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
                 entry = next((e for e in entries if e.node is node), None)
@@ -251,8 +254,11 @@ class GradientTape(Recording):
         if in_pieces and separable(self._segments, entries):
             bases = [offset + segment.start for offset, segment in zip(offsets, self._segments, strict=True)]
             total = Pieces(self._segments, bases, wanted).reverse(entries, active, cotangents)
-        else:
+        elif put is None:
             total = reverse(entries, active, cotangents)
+        else:
+            wanted = [put.nodes(nodes) for nodes in wanted]
+            total = reverse(put.entries(entries), put.of(active), put.of(cotangents))
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
 
     def _target_node(self, target: Source) -> Node:
@@ -279,7 +285,7 @@ class GradientTape(Recording):
         if plan is None and key:
             if len(self._segments) > 1 and not (dense or self._recording) and recurs(key, places.structure):
                 return PIECES
-            plan = plans.keep(key, self._make_plan(places, targets, sources, given, dense))
+            plan = plans.keep(key, self._make_plan(key, places, targets, sources, given, dense))
         return plan if plan is not UNPLANNED else None
 
     def _plan_key(
@@ -297,19 +303,33 @@ class GradientTape(Recording):
         return places.structure, sought(places, reads, sources), asked, seeded, dense, local.transposing
 
     def _make_plan(
-        self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
+        self,
+        key: tuple[Any, ...],
+        places: Places,
+        targets: Sequence[Source],
+        sources: Sequence[Source],
+        given: Sequence[Tensor | None],
+        dense: bool,
     ) -> Any:
         """Differentiate once, to a Program of its own; `dense`: without IndexedSlices among the results."""
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
             return UNPLANNED
         numbers = stand_ins(entries, places)
-        seeds = [None if d is None else EagerTensor(leaf(d.node.aval, None)) for d in given]
-        with tracing.inner() as inner:
-            results = self._walk(targets, sources, seeds, entries)
-            if dense:
-                results = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in results]
-            return close_plan(inner, results, [s.node for s in seeds if s is not None], numbers, places)
+
+        def make(twins: Twins) -> Made:
+            put = Put(twins, numbers, places)
+            nodes = put.nodes([self._target_node(target) for target in targets])
+            pairs = zip(nodes, given, strict=True)
+            avals = [None if d is None else aval(node.aval.shape, d.node.aval.dtype) for node, d in pairs]
+            seeds = [None if of is None else EagerTensor(leaf(of, None)) for of in avals]
+            with tracing.inner() as inner:
+                results = self._walk(targets, sources, seeds, entries, put=put)
+                if dense:
+                    results = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in results]
+                return close_plan(inner, results, [s.node for s in seeds if s is not None], put.places, places), None
+
+        return planned(key, places, entries, make)[0]
 
     def __repr__(self) -> str:
         kind = "persistent" if self._persistent else "for one gradient"

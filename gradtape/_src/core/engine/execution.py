@@ -16,6 +16,7 @@ import numpy as np
 from gradtape._src.core.base import hooks
 from gradtape._src.core.engine import compilations, stages, tiers
 from gradtape._src.core.engine.stages import Stages
+from gradtape._src.core.native import twins
 from gradtape._src.core.platform import allocator, arrays, devices, memory, runtime, xla
 from gradtape._src.core.programs import faults, guards
 from gradtape._src.core.programs.program import ELEMENT, Cache, Executable, Line, Program, precise
@@ -73,7 +74,7 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 
 
 BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
-TRIM = 32  # dropped programs after which their memory is given back to the system
+TRIM = 256  # nodes in compiled programs after which the memory that the compiler took is given back to the system
 IDLE = 256  # runs of any code after which code that was not run counts as idle
 TRACED = 1 << 16  # nodes in compiled programs after which JAX forgets all that it traced, some 2 kB each, which it would never do
 SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
@@ -88,7 +89,7 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self.runs = self._dropped = self._traced = 0
+        self.runs = self._untrimmed = self._traced = 0
         self._owners: list[ref[Executable]] = []
         self._lock = threading.Lock()
 
@@ -123,12 +124,16 @@ class Pool:
         with self._lock:
             self._owners.append(ref(owner))
             self._make_room(owner)
-            self._traced += owner.size
-            forget = self._traced >= TRACED
+            self._traced, self._untrimmed = self._traced + owner.size, self._untrimmed + owner.size
+            forget, trim = self._traced >= TRACED, self._untrimmed >= TRIM
             if forget:
                 self._traced = 0
+            if trim:
+                self._untrimmed = 0
         if forget:
             jax.clear_caches()
+        if trim and not allocator.tuned:
+            allocator.give_back()
         return compiled
 
     def _make_room(self, latest: Executable) -> None:
@@ -143,11 +148,6 @@ class Pool:
             if owner is not latest and not needed_again and not recent:
                 held -= owner.code_bytes
                 owner.compiled = None
-                self._dropped += 1
-        if self._dropped >= TRIM:
-            self._dropped = 0
-            if not allocator.tuned:
-                allocator.give_back()
         self._owners = [ref(owner) for owner in owners if owner.compiled is not None]
 
     def clear(self) -> None:
@@ -412,21 +412,20 @@ def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line = f
 def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnHost | None = None) -> tuple[Any, ...]:
     """Run a Program node by node, each on NumPy or with its kernel for the platform `where`; branches and loops by `loops`."""
     leaves = (*arguments, *program.constants)
+    given: list[Any] = [None] * len(leaves)
     large = program.bytes > memory.CHECKED
     values: list[Any] = []
     hosted = tiers.costs(program, where).hosted
-    for index, (op, attrs, *references) in enumerate(program.keys):
+    count = len(program.keys)
+    while (index := len(values)) < count:
+        op, attrs, *references = program.keys[index]
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         if op.guards:
             _verify(op, attrs, inputs, program.lines[index] if program.lines else faults.NOWHERE)
         if hosted[index]:
-            try:
-                value = arrays.run(op, attrs, inputs, program.avals[index])
-            except LACKING as error:
-                value = _in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs)
-            values.append(value)
+            _run_on_numpy(program, hosted, values, leaves, given, count if check is None else index + 1)
             if check is not None:
-                check(program, index, inputs, value)
+                check(program, index, inputs, values[index])
         elif is_call(op):
             values.append(interpret(attrs[0], inputs, where, loops))
         elif loops is not None and isinstance(op, StructuredOp):
@@ -442,6 +441,45 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             if check is not None:
                 check(program, index, inputs, value)
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
+
+
+def _run_on_numpy(
+    program: Program, hosted: tuple[bool, ...], values: list[Any], leaves: tuple[Any, ...], given: list[Any], stop: int
+) -> None:
+    """Run nodes as `run_hosted` does; one whose kernel asks for what is JAX's alone is compiled."""
+    try:
+        with arrays.on_host():
+            run_hosted(program.keys, program.avals, hosted, values, leaves, given, stop)
+    except LACKING as error:
+        op, attrs, *references = program.keys[len(values)]
+        inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+        values.append(_in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs))
+
+
+@twins.in_c
+def run_hosted(
+    keys: tuple[Any, ...],
+    avals: tuple[Any, ...],
+    hosted: tuple[bool, ...],
+    values: list[Any],
+    leaves: tuple[Any, ...],
+    given: list[Any],
+    stop: int,
+) -> None:
+    """Run nodes on NumPy, in a thread whose kernels compute with it, and append their values to `values`.
+
+    They are the first without a value and those behind it, up to `stop`; one that is not `hosted` ends it, or whose values are
+    checked. `given` has the leaves as arrays of the host, each from its first use on.
+    """
+    for index in range(first := len(values), stop):
+        op, attrs, *references = keys[index]
+        if index > first and (op.guards or not hosted[index]):
+            return
+        for r in references:
+            if r < 0 and given[-1 - r] is None:
+                given[-1 - r] = arrays.given(leaves[-1 - r])
+        inputs = [values[r] if r >= 0 else given[-1 - r] for r in references]
+        values.append(arrays.run(op, attrs, inputs, avals[index]))
 
 
 def _verify(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line) -> None:

@@ -204,11 +204,12 @@ def costs(program: Program, where: str) -> Costs:
 def _costs(program: Program, where: str) -> Costs:
     avals = [*program.avals, *reversed(program.parameters)]  # what a negative reference finds
     sizes = list(map(_hosted_bytes, avals))
+    host = hosting(where)
     own = more = 0.0
     kernels: set[Any] = set()
     hosted = [False] * len(program.keys)
     for index, (op, attrs, *references) in enumerate(program.keys):
-        if isinstance(op, StructuredOp):
+        if op.structured:
             inner = [costs(held, where) for held in programs_of(op, attrs)]
             kernels.update(*[of.kernels for of in inner])
             if is_call(op):
@@ -218,15 +219,20 @@ def _costs(program: Program, where: str) -> Costs:
                 more += _least(op, attrs, [avals[r] for r in references], where)
         elif op is not ELEMENT:
             moved = sizes[index] + sum([sizes[r] for r in references])
-            if op.hosted and _is_hosted(op, moved) and hosting(where):
+            if host and op.hosted and _is_hosted(op, moved):
                 hosted[index] = True
                 own += HOSTED + HOSTED_BYTE * moved
-                if Trait.CONTRACTS in op.traits:
+                if _contracts(op):
                     own += HOSTED_PRODUCT * math.sqrt(math.prod([float(avals[r].size) for r in (*references[:2], index)]))
             else:
                 own += CALL_KERNEL
                 kernels.add((op.plain, attrs, *[avals[r] for r in references]))
     return Costs(own, own + more, frozenset(kernels), tuple(hosted))
+
+
+@functools.cache
+def _contracts(op: Op) -> bool:
+    return Trait.CONTRACTS in op.traits
 
 
 def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], where: str) -> float:
@@ -423,10 +429,7 @@ def _fuses_again(program: Program) -> bool:
     left = FUSED_AGAIN * len(program.keys)
     if len(results) ** 2 <= left:
         return False
-    sizes = [
-        0 if type(a) is tuple or Trait.CONTRACTS in k[0].traits else a.size
-        for k, a in zip(program.keys, program.avals, strict=True)
-    ]
+    sizes = [0 if type(a) is tuple or _contracts(k[0]) else a.size for k, a in zip(program.keys, program.avals, strict=True)]
     for result in results:
         seen = {result}
         pending = [result]

@@ -41,11 +41,15 @@ static struct {
 static struct {
     Py_ssize_t avals, keys;
 } structure_at;
-static Py_ssize_t op_avals, tensor_node, unread_of;
+static struct {
+    Py_ssize_t attributes, avals, guards, kernel;
+} op_at;
+static Py_ssize_t tensor_node, unread_of;
 
 static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
-static PyObject *n_latest, *n_comprehensions, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable;
+static PyObject *n_latest, *n_comprehensions, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable,
+    *n_on_host, *n_dtype, *n_contiguous, *n_copy;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -106,7 +110,7 @@ static inline void keep(PyObject **place, PyObject *value) { Py_XSETREF(*place, 
 
 /* Return the result's Aval or Avals from `op.avals` for these attributes and inputs (a new reference), like `engine.record`. */
 static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, Latest *latest, PyObject **result) {
-    PyObject *avals = SLOT(op, op_avals);
+    PyObject *avals = SLOT(op, op_at.avals);
     if (avals == NULL || !PyDict_CheckExact(avals)) return TWIN;
     Py_ssize_t count = PyTuple_GET_SIZE(inputs);
     PyObject *x = count > 0 ? SLOT(PyTuple_GET_ITEM(inputs, 0), node_at.aval) : NULL;
@@ -851,7 +855,19 @@ static PyObject *leaf_at(PyObject *leaves, PyObject *position) {
     return at >= 0 && at < PyList_GET_SIZE(leaves) ? PyList_GET_ITEM(leaves, at) : NULL;
 }
 
-/* `slices.arguments`, for leaves without NumPy arrays. */
+/* Return whether a node is a leaf, which no op computes. */
+static int is_leaf(PyObject *node) {
+    PyObject *key = SLOT(node, node_at.key);
+    return key == NULL || !PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) == 0 || PyTuple_GET_ITEM(key, 0) == Py_None;
+}
+
+/* Return whether a node's Tensor may still be held. */
+static int is_held(PyObject *node) {
+    PyObject *handle = SLOT(node, node_at.handle);
+    return handle != Py_None && !(handle != NULL && handle != wanted && PyWeakref_CheckRef(handle) && !alive(handle));
+}
+
+/* `slices.arguments`. Leaves of the user with NumPy arrays are left to Python, and so are values that compiled code reads while they are held. */
 static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !are_nodes(args[0]) || !PyTuple_CheckExact(args[1])) return TWIN;
     Py_ssize_t wanted_leaves = PyTuple_GET_SIZE(args[1]);
@@ -859,7 +875,7 @@ static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t coun
     if (values == NULL) return FAILED;
     for (Py_ssize_t i = 0; i < wanted_leaves; i++) {
         PyObject *leaf = leaf_at(args[0], PyTuple_GET_ITEM(args[1], i)), *value = leaf != NULL ? SLOT(leaf, node_at.value) : NULL;
-        if (value == NULL || Py_IS_TYPE(value, Array)) {
+        if (value == NULL || (Py_IS_TYPE(value, Array) && (is_leaf(leaf) || (args[2] != Py_False && is_held(leaf))))) {
             Py_DECREF(values);
             return TWIN;
         }
@@ -1227,6 +1243,141 @@ done:
 }
 
 /* ------------------------------------------------------------------------------------------------------------------
+   Ops on NumPy */
+
+/* `array.flags.writeable = False`, of an array whose elements lie in order: else of a copy. Takes a reference over, and gives one. */
+static PyObject *freeze(PyObject *array) {
+    PyObject *flags = PyObject_GetAttr(array, n_flags), *in_order = flags != NULL ? PyObject_GetAttr(flags, n_contiguous) : NULL;
+    if (in_order == NULL) goto failed;
+    if (in_order != Py_True) {
+        Py_SETREF(array, PyObject_CallMethodNoArgs(array, n_copy));
+        if (array == NULL) goto failed;
+        Py_SETREF(flags, PyObject_GetAttr(array, n_flags));
+        if (flags == NULL) goto failed;
+    }
+    if (PyObject_SetAttr(flags, n_writeable, Py_False) < 0) goto failed;
+    goto done;
+failed:
+    Py_CLEAR(array);
+done:
+    Py_XDECREF(flags);
+    Py_XDECREF(in_order);
+    return array;
+}
+
+/* `arrays._frozen` */
+static PyObject *frozen(PyObject *value, PyObject *aval) {
+    PyObject *wanted_dtype = is(aval, Aval) ? SLOT(aval, aval_at.dtype) : NULL;
+    if (wanted_dtype == NULL) return PyErr_Format(PyExc_TypeError, "an Aval is missing");
+    if (Py_IS_TYPE(value, Array)) {
+        PyObject *dtype = PyObject_GetAttr(value, n_dtype);
+        if (dtype == NULL) return NULL;
+        Py_DECREF(dtype);
+        if (dtype == wanted_dtype) return freeze(Py_NewRef(value));
+    }
+    PyObject *array = PyObject_CallFunctionObjArgs(as_array, value, wanted_dtype, NULL);
+    return array == NULL ? NULL : freeze(array);
+}
+
+/* What a kernel gave, as values of one Aval or several. */
+static PyObject *all_frozen(PyObject *result, PyObject *avals) {
+    if (!PyTuple_CheckExact(avals)) return frozen(result, avals);
+    PyObject *given = PySequence_Tuple(result);
+    if (given == NULL) return NULL;
+    Py_ssize_t count = Py_MIN(PyTuple_GET_SIZE(given), PyTuple_GET_SIZE(avals));
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
+        PyObject *array = frozen(PyTuple_GET_ITEM(given, i), PyTuple_GET_ITEM(avals, i));
+        if (array == NULL) Py_CLEAR(made);
+        else PyTuple_SET_ITEM(made, i, array);
+    }
+    Py_DECREF(given);
+    return made;
+}
+
+/* `arrays.given` */
+static PyObject *given_array(PyObject *value) {
+    PyObject *array = Py_IS_TYPE(value, Array) ? Py_NewRef(value) : PyObject_CallOneArg(as_array, value);
+    PyObject *flags = array != NULL ? PyObject_GetAttr(array, n_flags) : NULL;
+    PyObject *writeable = flags != NULL ? PyObject_GetAttr(flags, n_writeable) : NULL;
+    if (writeable == NULL) Py_CLEAR(array);
+    else if (writeable != Py_False) Py_SETREF(array, read_only(array));
+    Py_XDECREF(flags);
+    Py_XDECREF(writeable);
+    return array;
+}
+
+/* The input of a node that runs on NumPy, a new reference: a value, which is frozen from `first` on, or a leaf, kept in `given`. */
+static PyObject *host_input(PyObject *reference, Py_ssize_t first, PyObject *values, PyObject *leaves, PyObject *given) {
+    Py_ssize_t r = PyLong_AsSsize_t(reference);
+    if (r == -1 && PyErr_Occurred()) return NULL;
+    if (r >= PyList_GET_SIZE(values) || -1 - r >= PyTuple_GET_SIZE(leaves)) return PyErr_Format(PyExc_IndexError, "no value %zd", r);
+    if (r >= first) return Py_NewRef(PyList_GET_ITEM(values, r));
+    if (r >= 0) return given_array(PyList_GET_ITEM(values, r));
+    PyObject *known = PyList_GET_ITEM(given, -1 - r);
+    if (known != Py_None) return Py_NewRef(known);
+    PyObject *array = given_array(PyTuple_GET_ITEM(leaves, -1 - r));
+    if (array != NULL) PyList_SetItem(given, -1 - r, Py_NewRef(array));
+    return array;
+}
+
+enum { MOST_INPUTS = 32 };
+
+/* One node of `execution.run_hosted`: its value, or NULL with an error. */
+static PyObject *hosted_value(PyObject *key, PyObject *avals, Py_ssize_t first, PyObject *values, PyObject *leaves, PyObject *given) {
+    PyObject *op = PyTuple_GET_ITEM(key, 0), *attrs = PyTuple_GET_ITEM(key, 1), *stack[MOST_INPUTS], *result = NULL;
+    PyObject *kernel = SLOT(op, op_at.kernel), *names = SLOT(op, op_at.attributes);
+    Py_ssize_t inputs = PyTuple_GET_SIZE(key) - 2, count = PyTuple_GET_SIZE(attrs), taken = 0;
+    for (; taken < inputs; taken++)
+        if ((stack[taken] = host_input(PyTuple_GET_ITEM(key, 2 + taken), first, values, leaves, given)) == NULL) goto done;
+    for (; taken < inputs + count; taken++) stack[taken] = Py_NewRef(PyTuple_GET_ITEM(attrs, taken - inputs));
+    Py_INCREF(kernel);
+    result = PyObject_Vectorcall(kernel, stack, inputs, count > 0 ? names : NULL);
+    Py_DECREF(kernel);
+    if (result != NULL) Py_SETREF(result, all_frozen(result, avals));
+done:
+    for (Py_ssize_t i = 0; i < taken; i++) Py_DECREF(stack[i]);
+    return result;
+}
+
+/* Whether the parts of a node are such as `hosted_value` takes. */
+static int can_be_run(PyObject *key) {
+    if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) < 2 || !is(PyTuple_GET_ITEM(key, 0), Op)) return 0;
+    PyObject *op = PyTuple_GET_ITEM(key, 0), *attrs = PyTuple_GET_ITEM(key, 1), *names = SLOT(op, op_at.attributes);
+    if (SLOT(op, op_at.kernel) == NULL || names == NULL || !PyTuple_CheckExact(names) || !PyTuple_CheckExact(attrs)) return 0;
+    Py_ssize_t count = PyTuple_GET_SIZE(attrs);
+    return (count == 0 || count == PyTuple_GET_SIZE(names)) && PyTuple_GET_SIZE(key) - 2 + count <= MOST_INPUTS;
+}
+
+/* `execution.run_hosted`. What has a value by then is not run again by Python, which meets the error of a kernel anew. */
+static Outcome twin_run_hosted(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 7 || !PyTuple_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) || !PyTuple_CheckExact(args[2])) return TWIN;
+    PyObject *keys = args[0], *avals = args[1], *hosted = args[2], *values = args[3], *leaves = args[4], *given = args[5];
+    if (!PyList_CheckExact(values) || !PyTuple_CheckExact(leaves) || !PyList_CheckExact(given) || !PyLong_CheckExact(args[6])) return TWIN;
+    if (PyTuple_GET_SIZE(leaves) != PyList_GET_SIZE(given)) return TWIN;
+    Py_ssize_t first = PyList_GET_SIZE(values), stop = PyLong_AsSsize_t(args[6]);
+    if (stop < 0 || stop > PyTuple_GET_SIZE(keys) || stop > PyTuple_GET_SIZE(avals) || stop > PyTuple_GET_SIZE(hosted)) return TWIN;
+    for (Py_ssize_t i = first; i < stop; i++) {
+        PyObject *key = PyTuple_GET_ITEM(keys, i);
+        int ours = can_be_run(key);
+        if (i == first && !ours) return TWIN;
+        PyObject *guards = ours ? SLOT(PyTuple_GET_ITEM(key, 0), op_at.guards) : NULL;
+        if (i > first && (PyTuple_GET_ITEM(hosted, i) != Py_True || guards == NULL || PyObject_IsTrue(guards) != 0)) break;
+        PyObject *value = hosted_value(key, PyTuple_GET_ITEM(avals, i), first, values, leaves, given);
+        if (value == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+            PyErr_Clear();
+            return TWIN;
+        }
+        if (value == NULL) return FAILED;
+        int failed = PyList_Append(values, value) < 0;
+        Py_DECREF(value);
+        if (failed) return FAILED;
+    }
+    *result = Py_NewRef(Py_None);
+    return DONE;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
    The module */
 
 static const struct {
@@ -1242,6 +1393,7 @@ static const struct {
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
     {"sought", twin_sought, 0},       {"trainable_reads", twin_trainable_reads, 0}, {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
+    {"run_hosted", twin_run_hosted, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -1340,6 +1492,57 @@ static PyType_Spec twin_spec = {
     .slots = twin_slots,
 };
 
+/* ------------------------------------------------------------------------------------------------------------------
+   `arrays._Namespace` */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *compiled, *host, *state;
+} Namespace;
+
+/* The name in the module of JAX's, or in its twin on NumPy while this thread computes on the host. */
+static PyObject *namespace_get(PyObject *object, PyObject *name) {
+    Namespace *self = (Namespace *)object;
+    if (PyUnicode_GET_LENGTH(name) > 1 && PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_')
+        return PyObject_GenericGetAttr(object, name);
+    PyObject *on_host = PyObject_GetAttr(self->state, n_on_host);
+    if (on_host == NULL) return NULL;
+    PyObject *side = on_host == Py_True ? self->host : self->compiled;
+    Py_DECREF(on_host);
+    return PyObject_GetAttr(side, name);
+}
+
+static PyObject *namespace_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"compiled", "host", "state", NULL};
+    PyObject *compiled, *host, *state;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO", names, &compiled, &host, &state)) return NULL;
+    Namespace *self = (Namespace *)type->tp_alloc(type, 0);
+    if (self == NULL) return NULL;
+    self->compiled = Py_NewRef(compiled);
+    self->host = Py_NewRef(host);
+    self->state = Py_NewRef(state);
+    return (PyObject *)self;
+}
+
+static void namespace_dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    Namespace *self = (Namespace *)object;
+    Py_CLEAR(self->compiled);
+    Py_CLEAR(self->host);
+    Py_CLEAR(self->state);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyType_Slot namespace_slots[] = {
+    {Py_tp_new, namespace_new}, {Py_tp_dealloc, namespace_dealloc}, {Py_tp_getattro, namespace_get}, {0, NULL}};
+static PyType_Spec namespace_spec = {
+    .name = "gradtape._src.core.native.recording.Namespace",
+    .basicsize = sizeof(Namespace),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = namespace_slots,
+};
+
 /* Return the offset of a slot from its member descriptor, checked; -1 with an error if it is not such a slot. */
 static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
@@ -1398,7 +1601,10 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
         {aval, "dtype", &aval_at.dtype},
         {aval, "inexact", &aval_at.inexact},
         {aval, "ndim", &aval_at.ndim},
-        {(PyTypeObject *)type[2], "avals", &op_avals},
+        {(PyTypeObject *)type[2], "attributes", &op_at.attributes},
+        {(PyTypeObject *)type[2], "avals", &op_at.avals},
+        {(PyTypeObject *)type[2], "guards", &op_at.guards},
+        {(PyTypeObject *)type[2], "kernel", &op_at.kernel},
         {(PyTypeObject *)type[4], "node", &tensor_node},
         {(PyTypeObject *)type[6], "_of", &unread_of},
         {(PyTypeObject *)type[7], "avals", &structure_at.avals},
@@ -1449,16 +1655,18 @@ static int execute(PyObject *module) {
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
         {&n_latest, "_latest"},    {&n_comprehensions, "COMPREHENSIONS"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
-        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "_traces"}, {&n_trainable, "_trainable"},
+        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "traces"}, {&n_trainable, "_trainable"},
+        {&n_on_host, "on_host"},   {&n_dtype, "dtype"},     {&n_contiguous, "c_contiguous"}, {&n_copy, "copy"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
         if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
     if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return -1;
     if (zero == NULL && ((zero = PyLong_FromLong(0)) == NULL || (minus_one = PyLong_FromLong(-1)) == NULL)) return -1;
-    PyObject *twin = PyType_FromSpec(&twin_spec);
-    if (twin == NULL) return -1;
-    int failed = PyModule_AddObjectRef(module, "Twin", twin) < 0;
-    Py_DECREF(twin);
+    PyObject *twin = PyType_FromSpec(&twin_spec), *names_of = PyType_FromSpec(&namespace_spec);
+    int failed = twin == NULL || names_of == NULL || PyModule_AddObjectRef(module, "Twin", twin) < 0;
+    failed = failed || PyModule_AddObjectRef(module, "Namespace", names_of) < 0;
+    Py_XDECREF(twin);
+    Py_XDECREF(names_of);
     return failed || PyModule_AddStringConstant(module, "source", GRADTAPE_SOURCE) < 0 ? -1 : 0;
 }
 

@@ -65,6 +65,11 @@ def in_c(function: F) -> F:
     return of(function, function.__name__)
 
 
+def namespace(python: Callable[[Any, Any, Any], Any], compiled: Any, host: Any, state: Any) -> Any:
+    """Return an object with the names of `host` while `state.on_host`, else those of `compiled`; `python` is its definition."""
+    return (python if _extension is None else _extension.Namespace)(compiled, host, state)
+
+
 def bind(**engine: Any) -> None:
     """Pass classes, whose slots it looks up, and objects of the engine to the extension, and start using it."""
     global reason

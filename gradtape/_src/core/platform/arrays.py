@@ -16,6 +16,7 @@ import numpy as np
 
 from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.host import arrays, indexing
+from gradtape._src.core.native import twins
 
 if TYPE_CHECKING:
     from gradtape._src.core.programs.op import Attributes, Op
@@ -38,14 +39,14 @@ else:
     class _Namespace:
         """A module of JAX's, replaced by its twin on NumPy while the thread computes on the host."""
 
-        def __init__(self, compiled: Any, host: Any) -> None:
-            self._compiled, self._host = compiled, host
+        def __init__(self, compiled: Any, host: Any, state: Any) -> None:
+            self._compiled, self._host, self._state = compiled, host, state
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(self._host if _local.on_host else self._compiled, name)
+            return getattr(self._host if self._state.on_host else self._compiled, name)
 
-    jnp = _Namespace(jax.numpy, arrays.Numbers)
-    lax = _Namespace(jax.lax, arrays.Primitives)
+    jnp = twins.namespace(_Namespace, jax.numpy, arrays.Numbers, _local)
+    lax = twins.namespace(_Namespace, jax.lax, arrays.Primitives, _local)
 
 
 def at(array: Any) -> Any:
@@ -69,9 +70,13 @@ def traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@contextlib.contextmanager
-def on_host() -> Iterator[None]:
+def on_host() -> contextlib.AbstractContextManager[None]:
     """Open a context in which kernels compute with NumPy, in this thread."""
+    return contextlib.nullcontext() if _local.on_host else _on_host()
+
+
+@contextlib.contextmanager
+def _on_host() -> Iterator[None]:
     with setting(on_host=True), np.errstate(all="ignore"):
         yield
 
@@ -93,14 +98,13 @@ def on_device() -> setting:
 def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
     """Run a hosted op; return read-only NumPy arrays with these Avals."""
     if not _local.on_host:
-        with on_host():
+        with _on_host():
             return run(op, attrs, inputs, avals)
-    given = [x if type(x) is np.ndarray and not x.flags.writeable else _given(x) for x in inputs]
-    result = op.run(given, attrs)
+    result = op.run([x if type(x) is np.ndarray and not x.flags.writeable else given(x) for x in inputs], attrs)
     return tuple(map(_frozen, result, avals)) if type(avals) is tuple else _frozen(result, avals)
 
 
-def _given(value: Any) -> np.ndarray:
+def given(value: Any) -> np.ndarray:
     """Return an input as a read-only array."""
     array = np.asarray(value)
     if array.flags.writeable:

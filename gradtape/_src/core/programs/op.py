@@ -290,7 +290,9 @@ def _named_later(name: str) -> Rule:
 
 def has_strings(aval: Any) -> bool:
     """Return whether an Aval, or one in a nest of tuples, is of strings."""
-    return any(map(has_strings, aval)) if type(aval) is tuple else aval.dtype.kind == "O"
+    if type(aval) is not tuple:
+        return bool(aval.dtype.hasobject)
+    return any([has_strings(a) if type(a) is tuple else a.dtype.hasobject for a in aval])  # noqa: C419
 
 
 def _of_arrays(kernel: Kernel) -> Kernel:

@@ -21,15 +21,16 @@ class Aval:
     """Shape and dtype. Interned: equal Avals are the same object, so that tables hash them by identity.
 
     `shape` is a tuple of ints, with a Dim for an unknown extent; `dtype` is NumPy's, `type` gradtape's `DType`. `inexact` tells
-    whether a gradient can flow, `open` whether an extent is unknown.
+    whether a gradient can flow, `open` whether an extent is unknown; `bytes` is the size in memory.
     """
 
-    __slots__ = ("__weakref__", "dtype", "inexact", "ndim", "open", "shape", "size", "tensor_shape", "type")
+    __slots__ = ("__weakref__", "bytes", "dtype", "inexact", "ndim", "open", "shape", "size", "tensor_shape", "type")
     shape: tuple[Any, ...]
     dtype: np.dtype
     type: DType
     ndim: int
     size: Any
+    bytes: Any
     inexact: bool
     open: bool
     tensor_shape: TensorShape
@@ -74,6 +75,7 @@ def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
         raise invalid(f"Shape [{','.join(map(str, shape))}] would have more than 2**63 - 1 elements or bytes")
     new.type = BY_NUMPY.get(dtype) or as_dtype(dtype)
     new.dtype = new.type.numpy
+    new.bytes = new.size * new.dtype.itemsize
     new.inexact = new.type.inexact
     new.tensor_shape = TensorShape.of(shape)
     new.open = False
@@ -90,6 +92,7 @@ def _of_open_shape(shape: tuple[Any, ...], dtype: np.dtype) -> Aval:
         known.shape, known.ndim, known.size = shape, len(shape), math.prod(shape)
         known.type = BY_NUMPY.get(dtype) or as_dtype(dtype)
         known.dtype, known.inexact, known.open = known.type.numpy, known.type.inexact, True
+        known.bytes = known.size * known.dtype.itemsize
         known.tensor_shape = TensorShape.of(shape)
         known = _open.setdefault((shape, known.dtype), known)
     return known
@@ -103,6 +106,7 @@ class Unshaped(Aval):
     """
 
     __slots__ = ()
+    bytes = 0
 
     def _of_a_run(self) -> Any:
         raise NeedsValues(SHAPED_BY_RUNS)
@@ -154,7 +158,6 @@ def is_open(avals: Any) -> bool:
 
 def bytes_of(avals: Any) -> int:
     """Return the size in bytes of a value, or of a nest of tuples of values; 0 for an unknown shape."""
-    if type(avals) is Unshaped:
-        return 0
-    size: int = sum(map(bytes_of, avals)) if type(avals) is tuple else avals.size * avals.dtype.itemsize
-    return size
+    if type(avals) is not tuple:
+        return avals.bytes
+    return sum([a.bytes if type(a) is Aval else bytes_of(a) for a in avals])

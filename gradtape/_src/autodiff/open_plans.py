@@ -1,0 +1,255 @@
+"""Plans of records that differ in extents only: one is derived with symbols for them, the others put their numbers into it.
+
+A record has a form, what it computes of what, and a content: the Avals of its values and the attributes of its ops. Two
+contents are open where they have two numbers. A Plan is derived once from their common part, on the way of gradient rules that
+one of them goes (`core/values/ways`). It serves others if it is at these numbers the Plan that the record gets without symbols.
+So it is with the third content of a form: two are those of the batches of an epoch. A record for which the rules go another way
+gets a Plan of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.plan import Place, Places, Plan
+from gradtape._src.core.engine import engine
+from gradtape._src.core.engine.constant_folding import EXTENT
+from gradtape._src.core.programs.program import Cache, Node, Program, avals_of
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.dim import Atom, Dim, as_number, dims, unknown
+from gradtape._src.core.values.ways import Guide, following
+
+T = TypeVar("T")
+Extents = Mapping[Atom, int]
+Twins = Mapping[Node, Node]
+Made = tuple[Plan, Any]  # a Plan, and what else its maker says of the record's form
+TRIES = 4  # records of one form that are derived with symbols, too,
+PATIENCE = 1  # and those before, but for the first
+
+forms = Cache(256)
+
+
+class Apart(Exception):
+    """Two contents differ in more than numbers."""
+
+
+def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made]) -> Made:
+    """Return the Plan that `make` derives from the `entries` of a record, or the one of its form with the record's numbers.
+
+    `key` is that of the Plan and begins with the structure of the record. `make` takes the nodes in whose places others stand,
+    which have symbols; none, where the Plan is the record's own.
+    """
+    if engine.local.trace.parent is not None:
+        return make({})
+    shapes = [
+        (tuple([(k[0], *k[2:]) for k in structure.keys]), len(structure.avals), start, link)
+        for structure, start, link in places.structure
+    ]
+    form = (*shapes, *key[1:])
+    content: list[Any] = []
+    for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
+        content += [*structure.avals, *avals_of(trace.nodes[: len(structure.keys)]), *[k[1] for k in structure.keys]]
+    known: Form | None = forms.find(form)
+    if known is None:
+        forms.keep(form, Form(content))
+        return make({})
+    return known.planned(content, places, entries, make)
+
+
+class Form:
+    """Records of one form, and the Plans that were derived with symbols for them. `first` is the content of the first."""
+
+    def __init__(self, first: list[Any]) -> None:
+        self._first, self._tries = first, TRIES + PATIENCE
+        self._open: list[OpenPlan] = []
+
+    def planned(self, content: list[Any], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made]) -> Made:
+        """Return the Plan for a content, as `planned`."""
+        for opened in self._open:
+            if (extents := opened.extents(content)) is not None and opened.way.fits(extents):
+                return opened.at(extents)
+        own = make({})
+        if self._tries:
+            self._tries -= 1
+            if self._tries < TRIES and (opened_now := self._opened(content, places, entries, make, own)) is not None:
+                self._open.append(opened_now)
+        return own
+
+    def _opened(
+        self, content: list[Any], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made], own: Made
+    ) -> OpenPlan | None:
+        """Return the open Plan; None where a gradient rule needs numbers, or it is not the record's `own` at these numbers."""
+        symbols: dict[tuple[int, int], Dim] = {}
+        try:
+            common = [_common(one, other, symbols) for one, other in zip(self._first, content, strict=True)]
+            extents = {dim.symbol: numbers[1] for numbers, dim in symbols.items()}
+            way = Guide(extents)
+            with following(way):
+                plan, more = make(_twins(places, entries, common))
+            opened = OpenPlan(common, way, plan, more)
+            return opened if _are_equal(opened.at(extents)[0], own[0]) else None
+        except Exception:  # whatever a rule says of symbols: it serves no record but those with numbers
+            return None
+
+
+class OpenPlan:
+    """A Plan with symbols, the way of the rules that it was derived on, and the `content` that it serves."""
+
+    def __init__(self, content: list[Any], way: Guide, plan: Plan, more: Any) -> None:
+        self._content, self.way, self._plan, self._more = content, way, plan, more
+        self._pattern = _pattern(way.at)
+        keys, self._avals, self._parameters, self._outputs, self._constants, self._lines = _with_constants(plan.program)
+        self._keys = list(keys)
+        self._attributes = [(index, key[1]) for index, key in enumerate(keys) if dims(key[1])]
+        found = [*self._avals, *self._parameters]
+        flat = [one for item in found for one in (item if type(item) is tuple else (item,))]
+        self._open = list({one: None for one in flat if one.open})
+        held = [dim for one in self._open for dim in dims(one.shape)]
+        held += [dim for _, attributes in self._attributes for dim in dims(attributes)]
+        self._dims = list(dict.fromkeys([*held, *[c[0] for c in self._constants if type(c) is tuple]]))
+
+    def extents(self, content: list[Any]) -> dict[Atom, int] | None:
+        """Return what the symbols are in a content; None if it is another one."""
+        found: dict[Atom, int] = {}
+        seen: dict[int, Any] = {}
+        for one, other in zip(self._content, content, strict=True):
+            if one is not other and seen.get(id(one)) is not other:
+                if id(one) in seen and type(one) is Aval:
+                    return None
+                if not _matches(one, other, found):
+                    return None
+                seen[id(one)] = other
+        return found if _pattern(found) == self._pattern else None
+
+    def at(self, extents: Extents) -> Made:
+        """Return the Plan for these extents, with what its maker said."""
+        number = {dim: as_number(dim, extents) for dim in self._dims}
+        numbered = {one: aval(tuple([number.get(e, e) for e in one.shape]), one.dtype) for one in self._open}
+        keys = self._keys.copy()
+        for index, attributes in self._attributes:
+            keys[index] = (keys[index][0], _put(attributes, number), *keys[index][2:])
+        with np.errstate(over="ignore"):
+            constants = [np.array(number[c[0]], c[1]) if type(c) is tuple else c for c in self._constants]
+        avals = tuple(
+            [tuple([numbered.get(a, a) for a in one]) if type(one) is tuple else numbered.get(one, one) for one in self._avals]
+        )
+        parameters = tuple([numbered.get(one, one) for one in self._parameters])
+        program = Program(tuple(keys), avals, parameters, self._outputs, tuple(constants), self._lines)
+        return Plan(program, self._plan.places, self._plan.layout), self._more
+
+
+def _common(one: Any, other: Any, symbols: dict[tuple[int, int], Dim]) -> Any:
+    """Return what two values have in common, with a symbol for each pair of numbers; Apart if it is not all but numbers."""
+    if one is other:
+        return one
+    if type(one) is not type(other) or type(one) is Dim:
+        raise Apart
+    if type(one) is int:
+        if one != other and (one, other) not in symbols:
+            symbols[one, other] = unknown(counts=min(one, other) >= 0)
+        return one if one == other else symbols[one, other]
+    if type(one) is Aval and one.dtype is other.dtype and one.ndim == other.ndim:
+        return aval(_common(one.shape, other.shape, symbols), one.dtype)
+    if type(one) is tuple and len(one) == len(other):
+        return tuple([_common(a, b, symbols) for a, b in zip(one, other, strict=True)])
+    if type(one) is Aval or one != other:
+        raise Apart
+    return one
+
+
+def _matches(one: Any, other: Any, found: dict[Atom, int]) -> bool:
+    """Return whether a value is an open one with numbers for its symbols, which are `found` so far."""
+    if type(one) is Dim:
+        return type(other) is int and found.setdefault(one.symbol, other) == other
+    if type(one) is not type(other):
+        return False
+    if type(one) is Aval:
+        return one is other or (one.dtype is other.dtype and _matches(one.shape, other.shape, found))
+    if type(one) is tuple:
+        return len(one) == len(other) and all(_matches(a, b, found) for a, b in zip(one, other, strict=True))
+    return bool(one == other)
+
+
+def _pattern(extents: Extents) -> list[int]:
+    """Return which symbols have equal numbers, and which are 0 or 1: what a rule may see without asking."""
+    first: dict[int, int] = {0: -2, 1: -1}
+    return [first.setdefault(extents[symbol], place) for place, symbol in enumerate(sorted(extents))]
+
+
+def _put(value: Any, number: Mapping[Dim, int]) -> Any:
+    if type(value) is tuple:
+        return tuple([_put(item, number) for item in value])
+    return number[value] if type(value) is Dim else value
+
+
+def _twins(places: Places, entries: Sequence[Entry], content: Sequence[Any]) -> dict[Node, Node]:
+    """Return for each node of a record one that has the Aval and the attributes of an open content."""
+    twins: dict[Node, Node] = {}
+    at = iter(content)
+    for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
+        nodes = trace.nodes[: len(structure.keys)]
+        of_leaves = [next(at) for _ in structure.avals]
+        of_nodes = [next(at) for _ in nodes]
+        for node, one in zip([*trace.leaves[: len(of_leaves)], *nodes], [*of_leaves, *of_nodes], strict=True):
+            twins.setdefault(node, Node(node.key, None, one, None, node.index, node.code, node.offset))
+        for node in nodes:
+            twins[node].key = (node.key[0], next(at), *node.key[2:])
+    for entry in entries:
+        twins[entry.node].inputs = tuple([twins.get(source, source) for source in entry.inputs])
+    return twins
+
+
+class Put:
+    """Nodes of a record, with twins in their places. `places` has where those stand that the record itself does not have."""
+
+    def __init__(self, twins: Twins, numbers: Mapping[Node, Place], places: Places) -> None:
+        self._twins = twins
+        found = {twin: places.find(node) for node, twin in twins.items()}
+        self.places = {**numbers, **{twin: place for twin, place in found.items() if place is not None}}
+
+    def nodes(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return nodes, or their twins."""
+        return [self._twins.get(node, node) for node in nodes]
+
+    def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Return the entries of a record."""
+        return [Entry(self._twins[e.node], self._twins[e.node].inputs, e.rule) for e in entries] if self._twins else entries
+
+    def of(self, values: Mapping[Node, T]) -> Mapping[Node, T]:
+        """Return what nodes have."""
+        return {self._twins.get(node, node): value for node, value in values.items()} if self._twins else values
+
+
+def _with_constants(program: Program) -> tuple[Any, ...]:
+    """Return the parts of a Program in which extents that stand for numbers are constants, `(extent, dtype)`."""
+    keys, given = program.keys, len(program.parameters) - len(program.constants)
+    parameters, constants = list(program.parameters[:given]), list[Any]()
+    place: dict[int, int] = {-1 - i: -1 - i for i in range(given)}
+    kept = [index for index, key in enumerate(keys) if key[0] is not EXTENT]
+    place |= {index: number for number, index in enumerate(kept)}
+    for reference in [*[r for index in kept for r in keys[index][2:]], *program.outputs]:
+        if reference not in place:
+            place[reference] = -1 - len(parameters)
+            parameters.append(program.aval_of(reference))
+            constants.append(keys[reference][1] if reference >= 0 else program.constants[-1 - reference - given])
+    sliced = tuple([(*keys[i][:2], *[place[r] for r in keys[i][2:]]) for i in kept])
+    outputs = tuple([place[r] for r in program.outputs])
+    lines = tuple([program.lines[i] for i in kept])
+    return sliced, tuple([program.avals[i] for i in kept]), tuple(parameters), outputs, tuple(constants), lines
+
+
+def _are_equal(one: Plan, other: Plan) -> bool:
+    """Return whether two Plans are the same computation."""
+    a, b = one.program, other.program
+    same = (a.keys, a.avals, a.parameters, a.outputs, a.lines) == (b.keys, b.avals, b.parameters, b.outputs, b.lines)
+    bits = [[(c.dtype, c.shape, c.tobytes()) for c in program.constants] for program in (a, b)]
+    return same and bits[0] == bits[1] and one.places == other.places and _layout(one) == _layout(other)
+
+
+def _layout(plan: Plan) -> list[Any]:
+    """Return how the outputs of a Plan make its results, with dense shapes of IndexedSlices, which are constants, as lists."""
+    return [(*place[:2], place[2].node.value.tolist()) if type(place) is tuple else place for place in plan.layout]
