@@ -49,9 +49,9 @@ def check_gradients(
 ) -> list[str]:
     """Check the derivatives of `f(*args)` against central differences, in float64, along random directions.
 
-    `args`: arrays, tensors, or nests of them; the floating and complex ones are differentiated (in 64 bits, whatever they
-    were), the others passed as they are. Returns the names of those, which were not checked. `f` returns a tensor or a nest
-    of them. `order`: 1, or 2 to check the gradient's gradient too. `modes`: "reverse" checks every element of the gradient
+    Returns the names of the arguments that were not checked. `args`: arrays, tensors, or nests of them; the floating and
+    complex ones are differentiated (in 64 bits, whatever they were), the others passed as they are. `f` returns a tensor or a
+    nest of them. `order`: 1, or 2 to check the gradient's gradient too. `modes`: "reverse" checks every element of the gradient
     by one random direction, "forward" the product with that direction. `tolerance` is relative to the size of the
     derivative. Raises GradientMismatch (an AssertionError) that names the argument, the index of the worst element, and
     both numbers; ValueError where there is nothing to check, or `f` gives other values when it is called again.

@@ -1,6 +1,7 @@
 """Identities, and changes of shape that move no element: reshape, transpose, broadcast."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def _(*dy):
 
 
 @public
-def identity_n(input, name=None):
+def identity_n(input: Sequence[Any], name=None):
     """Return a list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all.
 
     >>> [x.numpy().tolist() for x in tf.identity_n([[1.0], [2.0, 3.0]])]
