@@ -108,7 +108,7 @@ def without_lists(body: str) -> str:
 
 
 def with_breaks(body: str) -> str:
-    """Return a page on which code in a line of text may break: behind a point, bracket, comma, underscore, or before a capital."""
+    """Return a page on which code in a line of text may break behind its signs, and before a capital."""
     return WORD.sub(lambda word: word[1] + BREAK.sub("<wbr>", word[2]) + word[3], body)
 
 
