@@ -68,8 +68,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 PARAMETERS = re.compile(r"<dl>\n(<dd><em class=\"sig-param\">.*?)</dl>", re.DOTALL)
 HEADING_OR_TABLE = re.compile(r'<h[1-6]>(.*?)<a class="headerlink"|<div class="pst-scrollable-table-container">')
 TAG = re.compile(r"<[^>]*>")
-WORD = re.compile(r'(<span class="pre">)([^<]*)(</span>)')
-BREAK = re.compile(r"(?<=[._(,=/])(?=\w)|(?<=[a-z])(?=[A-Z])")
+WORD = re.compile(r'(<span class="pre">)([^<]{15,})(</span>)')
+BREAK = re.compile(r"(?<=\w\w\w[._(,=/])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
 def setup(app: Any) -> None:
@@ -108,7 +108,7 @@ def without_lists(body: str) -> str:
 
 
 def with_breaks(body: str) -> str:
-    """Return a page on which code in a line of text may break behind its signs, and before a capital."""
+    """Return a page on which long words of code in a line of text may break behind signs, and before a capital."""
     return WORD.sub(lambda word: word[1] + BREAK.sub("<wbr>", word[2]) + word[3], body)
 
 

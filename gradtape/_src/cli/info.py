@@ -54,9 +54,10 @@ def _facts() -> Iterator[tuple[str, str]]:
 
 def _packages(requirement: str) -> list[str]:
     """Return the packages that a requirement names: of `jax[cuda13]>=0.10` JAX, and what its extra asks for."""
-    package, extras = re.match(r"([\w.-]+)(?:\[([\w,.-]*)\])?", requirement).groups()
-    further = [found for extra in (extras or "").split(",") if extra for found in requirements(extra, of=package)]
-    return [package, *[re.match(r"[\w.-]+", found)[0] for found in further]]
+    package, *rest = re.split(r"[^\w.-]", requirement, maxsplit=1)
+    extras = rest[0].partition("]")[0].split(",") if requirement.startswith(f"{package}[") else []
+    further = [found for extra in extras for found in requirements(extra.strip(), of=package)]
+    return [package, *[re.split(r"[^\w.-]", found, maxsplit=1)[0] for found in further]]
 
 
 def _version(package: str) -> str | None:
