@@ -28,6 +28,7 @@ PAGES = {
     "zeros": ("Zeros", "The gradient is zero"),
     "nan": ("NaN", "The gradient is NaN or infinite"),
 }
+COLUMNS = 72  # of a block of code
 # Answers that no program of the tests brings about, and what they mean.
 WITHOUT_PROGRAM = {"unknown": "What is remembered does not show the reason: the gradient call was too long ago."}
 PAGE = ROOT / "docs/explain.md"
@@ -66,7 +67,7 @@ def linked(page: str) -> str:
 def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the programs that have one mark, with its code. First come those that need nothing of their module but its imports.
 
-    Of these, and of the others, those come first that end with one answer that they return, then the shortest.
+    Of these, and of the others, those come first whose lines a page holds, then those that return one answer, then the shortest.
     """
     found = []
     for module in pkgutil.iter_modules(programs.__path__):
@@ -76,7 +77,9 @@ def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
                 if len(MARK.findall(source)) == 1:
                     last = source.rstrip().rpartition("\n")[2]
                     ends = last.startswith("    return ") and not last.endswith("])")  # a list of sources has a list of answers
-                    found.append(((_needs_more(function), not ends, len(source.splitlines())), MARK.search(source)[1], function))
+                    wide = any(len(line) > COLUMNS for line in shown(function).splitlines())
+                    rank = _needs_more(function), wide, not ends, len(source.splitlines())
+                    found.append((rank, MARK.search(source)[1], function))
     for _, code, function in sorted(found, key=lambda entry: entry[0]):
         yield code, function
 

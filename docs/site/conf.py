@@ -68,6 +68,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 PARAMETERS = re.compile(r"<dl>\n(<dd><em class=\"sig-param\">.*?)</dl>", re.DOTALL)
 HEADING_OR_TABLE = re.compile(r'<h[1-6]>(.*?)<a class="headerlink"|<div class="pst-scrollable-table-container">')
 TAG = re.compile(r"<[^>]*>")
+WORD = re.compile(r'(<span class="pre">)([^<]{15,})(</span>)')
+BREAK = re.compile(r"(?<=\w\w\w[._(,=/])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
 def setup(app: Any) -> None:
@@ -85,7 +87,7 @@ def corrected(app: Any, page: str, template: str, context: dict[str, Any], doctr
     if page in EDITED:
         context["edit_address"] = f"{REPOSITORY}/edit/main/{EDITED[page]}"
     if "body" in context:
-        context["body"] = with_names_of_tables(without_lists(context["body"]))
+        context["body"] = with_breaks(with_names_of_tables(without_lists(context["body"])))
 
 
 def with_names_of_toggles(app: Any, error: Exception | None) -> None:
@@ -103,6 +105,11 @@ def without_lists(body: str) -> str:
         return found[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
 
     return PARAMETERS.sub(spans, body)
+
+
+def with_breaks(body: str) -> str:
+    """Return a page on which long words of code in a line of text may break behind signs, and before a capital."""
+    return WORD.sub(lambda word: word[1] + BREAK.sub("<wbr>", word[2]) + word[3], body)
 
 
 def with_names_of_tables(body: str) -> str:

@@ -14,16 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import gradtape
+from docs.site.docstrings import escaped, prose, signature, told
 from docs.site.project import ROOT, source_link
 from gradtape._src.core.base.hidden import hidden
 from gradtape._src.core.programs.op import Op
 from tests.architecture import public_names as names_of
 from tests.architecture.public_names import EXPERIMENTAL, public_names
-
-EXAMPLE = re.compile(r"^>>> .*?(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"#+ (.+)")
-OPENING = re.compile(r"^(\s*)(?:[-*+]|\d+\.) ")
-
 
 # The names of a large module, by what they are for. Each that is described on its page is in one group.
 GROUPS = {
@@ -95,48 +91,6 @@ def aliases() -> dict[str, list[str]]:
     return others
 
 
-def signature(value: Any, *, method: bool = False) -> str:
-    """Return the signature of a function or class as Python shows it, without what only a reader of the source needs."""
-    try:
-        found = inspect.signature(value)
-    except (TypeError, ValueError):
-        return "()"
-    parameters = [p for i, p in enumerate(found.parameters.values()) if not (method and i == 0 and p.name in ("self", "cls"))]
-    parameters = [p.replace(annotation=_plain(p.annotation), default=_shown(p.default)) for p in parameters]
-    result = inspect.Signature.empty if inspect.isclass(value) else _plain(found.return_annotation)
-    return str(found.replace(parameters=parameters, return_annotation=result))
-
-
-def _plain(annotation: Any) -> Any:
-    """Return an annotation by its short name; none at all where it says nothing."""
-    if annotation in (inspect.Parameter.empty, Any, "Any"):
-        return inspect.Parameter.empty
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
-    text = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text if "[" not in str(annotation) else str(annotation))
-    return inspect.Parameter.empty if re.search(r"[<>~]", text) else _Written(text.replace("'", ""))
-
-
-class _Written:
-    """A default or annotation that is shown by these words."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _shown(default: Any) -> Any:
-    if default is inspect.Parameter.empty:
-        return default
-    if isinstance(default, gradtape.DType):
-        return _Written(f"tf.{default.name}")
-    if isinstance(default, enum.Enum):
-        return _Written(f"{type(default).__name__}.{default.name}")
-    text = repr(default)
-    return _Written("…" if re.search(r"[<>]", text) or len(text) > 40 else text)
-
-
 def source_of(value: Any) -> str:
     """Return the link to the definition of a callable; empty where it has none in this repository."""
     value = inspect.unwrap(getattr(value, "__wrapped__", value))
@@ -162,34 +116,6 @@ def _definition(value: Any) -> tuple[str | None, int]:
     return file, 1 + next(at for at, line in enumerate(lines) if line.startswith(f"class {value.__name__}("))
 
 
-def prose(docstring: str) -> str:
-    """Return a docstring as Markdown: examples as blocks, and what Markdown would take for markup as it was written."""
-    parts, start = [], 0
-    for found in EXAMPLE.finditer(docstring):
-        parts += [_escaped(docstring[start : found.start()]), f"```pycon\n{found[0].rstrip()}\n```\n"]
-        start = found.end()
-    return "".join([*parts, _escaped(docstring[start:])]).strip()
-
-
-def _escaped(text: str) -> str:
-    lines, fenced = [], False
-    for line in text.split("\n"):
-        fence = line.lstrip().startswith("```")
-        fenced ^= fence
-        opening = OPENING.match(line)
-        lead = opening[0] if opening else ""
-        if fenced or fence or (not opening and line.startswith("    ")):  # code
-            lines.append(line)
-            continue
-        if heading := HEADING.match(line):  # an entry has no headings
-            lines.append(f"**{heading[1]}**")
-            continue
-        pieces = re.split(r"(`+[^`]*`+)", line[len(lead) :])
-        pieces[::2] = [re.sub(r"([*<\[\]]|__|^#|(?<=\s)_|_(?=\s))", r"\\\1", piece) for piece in pieces[::2]]
-        lines.append(lead + "".join(pieces))
-    return "\n".join(lines)
-
-
 def directive(kind: str, name: str, signature: str, body: str, depth: int = 4) -> str:
     """Return the description of one name in Sphinx's domain of Python."""
     fence = ":" * depth
@@ -198,7 +124,7 @@ def directive(kind: str, name: str, signature: str, body: str, depth: int = 4) -
 
 def described(name: str, value: Any) -> str:
     """Return the entry of a callable: signature, docstring, methods of a class, its other names and its source."""
-    parts = [prose(inspect.getdoc(value) or "")]
+    parts = [told(value) if has_signature(value) else prose(inspect.getdoc(value) or "")]
     others = [n for n in aliases().get(name, ()) if ".compat." not in n] or aliases().get(name, ())[:1]
     if others:
         parts.append("Also " + ", ".join(f"`{dotted(other)}`" for other in others) + ".")
@@ -209,8 +135,13 @@ def described(name: str, value: Any) -> str:
     if inspect.isclass(value):
         parts += [method(name, member, found) for member, found in sorted(methods(value).items())]
     kind = "exception" if inspect.isclass(value) and issubclass(value, BaseException) else "class"
-    shown = "" if inspect.isclass(value) and issubclass(value, BaseException | enum.Enum) else signature(value)
+    shown = signature(value) if has_signature(value) else ""
     return directive(kind if inspect.isclass(value) else "function", dotted(name), shown, "\n\n".join(p for p in parts if p), 6)
+
+
+def has_signature(value: Any) -> bool:
+    """Return whether users call a function or class: errors and enumerations are only named."""
+    return not (inspect.isclass(value) and issubclass(value, BaseException | enum.Enum))
 
 
 def methods(value: type) -> dict[str, Any]:
@@ -230,7 +161,7 @@ def method(owner: str, name: str, member: Any) -> str:
     kind = {staticmethod: "staticmethod", classmethod: "classmethod"}.get(type(member), "method")
     function = getattr(member, "__func__", member)
     shown = signature(function, method=kind != "staticmethod")
-    return directive(kind, f"{dotted(owner)}.{name}", shown, prose(inspect.getdoc(member) or ""))
+    return directive(kind, f"{dotted(owner)}.{name}", shown, told(function))
 
 
 def linked(name: str, value: Any) -> str:
@@ -269,7 +200,7 @@ def summary(own: dict[str, Any], groups: dict[str, list[str]]) -> str:
 def first_sentence(value: Any) -> str:
     """Return the first sentence of a docstring, as a cell of a table."""
     text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
-    return _escaped(re.split(r"(?<=\.)\s", text, maxsplit=1)[0]).replace("|", "\\|")
+    return escaped(re.split(r"(?<=\.)\s", text, maxsplit=1)[0]).replace("|", "\\|")
 
 
 def page(module: str, names: list[str]) -> str:
@@ -328,4 +259,4 @@ REPORT = "sample-report.html"
 
 def _first(module: str) -> str:
     doc = inspect.getdoc(inspect.getmodule(public().get(module, gradtape))) or ""
-    return _escaped(doc.split("\n\n")[0].replace("\n", " ")).replace("|", "\\|")
+    return escaped(doc.split("\n\n")[0].replace("\n", " ")).replace("|", "\\|")

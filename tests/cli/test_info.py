@@ -51,11 +51,12 @@ def test_info_lists_the_lowerings(capsys):
 
 
 def test_info_says_what_is_missing(capsys, monkeypatch):
-    version = info._version
-    monkeypatch.setattr(info, "_version", lambda package: None if package in ("matplotlib", "keras") else version(package))
+    version, missing = info._version, ("matplotlib", "keras", "jax-cuda13-plugin")
+    monkeypatch.setattr(info, "_version", lambda package: None if package in missing else version(package))
     monkeypatch.setenv("GRADTAPE_CACHE_DIR", "")
     found = "\n".join(lines(capsys, "info"))
     assert "not installed: matplotlib" in found
+    assert "extra gpu          not installed: jax-cuda13-plugin" in found  # the extra of an extra: `jax[cuda13]`
     assert "not kept on disk (GRADTAPE_CACHE_DIR is empty)" in found
     assert next(line for line in found.splitlines() if line.startswith("keras ")).endswith("not installed")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradtape._src.explain.pictures.chosen import MOST_GROUPS, MOST_IN_GROUP, chosen
+from gradtape._src.explain.pictures.highlight import coloured
 from gradtape._src.explain.pictures.page import pictured
 from gradtape._src.explain.report import watching
 from gradtape._src.profile.profile import costs
@@ -46,6 +47,14 @@ for _ in range(3):
         loss = v * v
     tape.gradient(loss, v)
 """
+
+COLOURED = [
+    ("return x.sum(1)  # é", [("return", "keyword"), ("1", "digits"), ("# é", "comment")]),
+    ("len('a') + r'b'", [("len", "builtin"), ("'a'", "string"), ("r'b'", "string")]),
+    ('"""a\nb""" + c', [('"""a', "string"), ('b"""', "string")]),
+    ("if x:\n  y\n z = 'w'", [("if", "keyword")]),
+    ("what is $ this? 'a", [("is", "keyword")]),
+]
 
 LAYERED = """
 import gradtape as tf
@@ -134,6 +143,7 @@ def test_each_line_is_marked_as_what_became_of_it(page):
     (file,) = data["files"]
     assert {name for name, _, _ in first["lines"]} == {file["name"]}
     assert file["lines"] == SCRIPT.splitlines()
+    assert [len(parts) for parts in file["coloured"][:5]] == [0, 2, 0, 4, 3]
 
 
 def test_the_sources_of_a_call(page):
@@ -552,3 +562,10 @@ def test_light_and_dark_in_a_browser(browser, page, tmp_path):
         tab, _ = opened(browser, tmp_path / "page.html", color_scheme=scheme)
         grounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(grounds) == 2
+
+
+@pytest.mark.parametrize(("text", "expected"), COLOURED, ids=range(len(COLOURED)))
+def test_parts_of_a_file_have_colours(text, expected):
+    lines = text.split("\n")
+    parts = [(lines[row][start:end], kind) for row, found in enumerate(coloured(lines)) for start, end, kind in found]
+    assert parts == expected

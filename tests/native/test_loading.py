@@ -12,6 +12,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core.base import naming, tracebacks
+from gradtape._src.core.base.importing import importing
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal, program
@@ -212,3 +213,9 @@ def test_it_is_built_where_a_compiler_is(tmp_path):
         done = subprocess.run(script, capture_output=True, text=True, env=clean | environment)
         assert done.returncode == 1
         assert sorted(path.name for path in folder.iterdir()) == ["recording.c"]
+
+
+def test_a_python_without_its_lock_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    with pytest.raises(ImportError, match=r"not tested without Python's global interpreter lock.*PYTHON_GIL=1"), importing():
+        pass

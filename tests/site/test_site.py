@@ -4,11 +4,12 @@ import builtins
 import posixpath
 import re
 import symtable
+from typing import Any
 
 import pytest
 
 import gradtape as tf
-from docs.site import assemble, codes, gallery, reference
+from docs.site import assemble, codes, docstrings, gallery, reference
 from tests.test_docs import FENCE, LINK
 
 
@@ -79,14 +80,45 @@ def test_a_name_has_signature_docstring_other_names_and_source(made):
     ],
 )
 def test_a_signature(value, expected):
-    assert reference.signature(value) == expected
+    assert docstrings.signature(value) == expected
 
 
 def test_examples_of_docstrings_are_blocks_and_markup_is_escaped():
     doc = "Sum `a * b` and *c*.\n\n>>> print(1)\n1\n\nThen x_1 <b>."
-    assert reference.prose(doc) == "Sum `a * b` and \\*c\\*.\n\n```pycon\n>>> print(1)\n1\n```\n\nThen x_1 \\<b>."
+    assert docstrings.prose(doc) == "Sum `a * b` and \\*c\\*.\n\n```pycon\n>>> print(1)\n1\n```\n\nThen x_1 \\<b>."
     fenced = "## With *stars*\n\n```python\n# a [b] *c*\n```\nand *d*"
-    assert reference.prose(fenced) == "**With *stars***\n\n```python\n# a [b] *c*\n```\nand \\*d\\*"
+    assert docstrings.prose(fenced) == "**With *stars***\n\n```python\n# a [b] *c*\n```\nand \\*d\\*"
+
+
+def test_parameters_are_a_list_with_types_and_what_the_docstring_says_of_each():
+    def scaled(x, factor: float, *rest: int, axis=0, aside: Any = None, name: str | None = None):
+        """Return `x` times `factor`.
+
+        `factor` is finite. `rest` and `aside`
+        have no effect; `axis`: the one
+        that is scaled. It may be negative. The dtype stays. ValueError if it is none.
+
+        ```
+        `axis` is
+
+        `axis` is
+        ```
+
+        For example:
+
+        >>> 1
+        1
+        """
+
+    assert docstrings.told(scaled) == (
+        "Return `x` times `factor`.\n\nThe dtype stays. ValueError if it is none.\n\n"
+        "```\n`axis` is\n\n`axis` is\n```\n\n"
+        ":param x:\n:type x: `Tensor`\n"
+        ":param factor: finite.\n:type factor: `float`\n"
+        ":param rest: `rest` and `aside` have no effect.\n:type rest: `int`\n"
+        ":param axis: the one that is scaled. It may be negative.\n:type axis: `int`\n\n"
+        "For example:\n\n```pycon\n>>> 1\n1\n```"
+    )
 
 
 def test_each_code_has_its_meaning_and_a_program():

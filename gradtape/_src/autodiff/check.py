@@ -49,9 +49,9 @@ def check_gradients(
 ) -> list[str]:
     """Check the derivatives of `f(*args)` against central differences, in float64, along random directions.
 
-    `args`: arrays, tensors, or nests of them. Floating and complex ones are differentiated in 64 bits, others are passed
-    unchanged. Returns the names of the others, which were not checked. `f` returns a tensor or a nest of tensors. `order`: 1, or
-    2 to check the gradient's gradient, too. `modes`: "reverse" checks each element of the gradient with one random direction,
+    Returns the names of the arguments that were not checked. `args`: arrays, tensors, or nests of them. Floating and complex ones
+    are differentiated in 64 bits, others are passed unchanged. `f` returns a tensor or a nest of tensors. `order`: 1, or 2 to
+    check the gradient's gradient, too. `modes`: "reverse" checks each element of the gradient with one random direction,
     "forward" checks the product with that direction. `tolerance` is relative to the size of the derivative. Raises
     GradientMismatch (an AssertionError) with the argument, the index of the worst element, and both numbers. ValueError if there
     is nothing to check, or if repeated calls of `f` return different values.

@@ -47,9 +47,17 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "devices", ", ".join([str(device) for device in jax.devices()])
     yield "compiled programs", _cache()
     for extra in FOR_USERS:
-        packages = [re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in requirements(extra)]
+        packages = [package for requirement in requirements(extra) for package in _packages(requirement)]
         missing = [package for package in packages if _version(package) is None]
         yield f"extra {extra}", f"not installed: {', '.join(missing)}" if missing else "installed"
+
+
+def _packages(requirement: str) -> list[str]:
+    """Return the packages that a requirement names: of `jax[cuda13]>=0.10` JAX, and what its extra asks for."""
+    package, *rest = re.split(r"[^\w.-]", requirement, maxsplit=1)
+    extras = rest[0].partition("]")[0].split(",") if requirement.startswith(f"{package}[") else []
+    further = [found for extra in extras for found in requirements(extra.strip(), of=package)]
+    return [package, *[re.split(r"[^\w.-]", found, maxsplit=1)[0] for found in further]]
 
 
 def _version(package: str) -> str | None:

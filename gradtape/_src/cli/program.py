@@ -34,7 +34,9 @@ class Script:
         """
         module = types.ModuleType("__main__")
         cached, package = (self.spec.cached, self.spec.parent) if self.spec else (None, None)
-        vars(module).update(__annotations__={}, __builtins__=builtins, __cached__=cached, __file__=self.file)
+        vars(module).update(__builtins__=builtins, __cached__=cached, __file__=self.file)
+        if sys.version_info < (3, 14):  # later ones make the annotations of a module when they are asked for
+            vars(module)["__annotations__"] = {}
         vars(module).update(__loader__=self.loader, __package__=package, __spec__=self.spec)
         sys.modules["__main__"] = module
         sys.argv[:] = [self.name, *arguments]

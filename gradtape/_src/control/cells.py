@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from types import CellType, FunctionType
 from typing import Any
+
+from gradtape._src.core.base import locks
 
 EMPTY = object()
 
@@ -27,7 +28,7 @@ class Kept:
     """
 
     def __init__(self, function: Callable[..., Any], unkept: Any = None) -> None:
-        self._lock = threading.RLock()
+        self._lock = locks.RLock()
         self._held: list[tuple[CellType, Any]] = []
         self._reference: Callable[[], Any] = lambda: None
         if unkept is not None:

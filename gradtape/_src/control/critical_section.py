@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradtape._src.control.scope import Scope
+from gradtape._src.core.base import locks
 from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.base.errors import UnimplementedError
 from gradtape._src.core.base.public import public
@@ -33,7 +33,7 @@ class Lock:
     shared: dict[str, Lock] = {}
 
     def __init__(self) -> None:
-        self.number, self._lock = next(Lock.numbers), threading.Lock()
+        self.number, self._lock = next(Lock.numbers), locks.Lock()
 
     def entered(self) -> setting:
         """Open a context that notes the section as entered; ValueError if the thread is in it already."""

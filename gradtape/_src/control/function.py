@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -39,7 +38,7 @@ from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.returns import with_returns
 from gradtape._src.control.scope import SINGLETON, Scope, Traced, trace
-from gradtape._src.core.base import ambient, hooks, naming
+from gradtape._src.core.base import ambient, hooks, locks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.tracebacks import cut, of_user
@@ -118,7 +117,7 @@ class Function:
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same traces, for calls with tensors only: a fast path
         self._calls, self._traces = calls, 0
-        self._lock = threading.RLock()
+        self._lock = locks.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # random streams, shared by the traces that are one in TensorFlow
         self._source: Any = None  # the source of seeds for calls that run op by op

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
+from gradtape._src.core.base import locks
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.engine import engine, tracing
@@ -37,7 +37,7 @@ class Iterator(Stateful):
 
     @public
     def __init__(self, dataset: Pipeline) -> None:
-        self._dataset, self._lock = dataset, threading.Lock()
+        self._dataset, self._lock = dataset, locks.Lock()
         if not tracing.is_asked_for_shapes():  # no random numbers are drawn then
             self._begin(Place())
 

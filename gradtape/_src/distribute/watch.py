@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from gradtape._src.core.base import locks
 from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
 
 BEAT = 1.0  # seconds between two heartbeats
@@ -28,7 +29,7 @@ class Peer:
 
     def __init__(self, connection: socket.socket, number: int) -> None:
         self.number, self.left = number, False
-        self._connection, self._lock = connection, threading.Lock()
+        self._connection, self._lock = connection, locks.Lock()
         self._lines = connection.makefile("rb")
         connection.settimeout(SILENCE)
 

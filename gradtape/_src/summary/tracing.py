@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import dataclass, field
 from typing import Any
 
 from gradtape._src.control.concrete import ConcreteFunction
-from gradtape._src.core.base import hooks
+from gradtape._src.core.base import hooks, locks
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform import profiler as device_profiler
@@ -36,7 +35,7 @@ class Tracing:
     """The trace in progress, if any."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = locks.Lock()
         self.current: Noted | None = None
 
 

@@ -3,13 +3,13 @@
 from importlib import metadata
 
 
-def requirements(extra: str) -> list[str]:
-    """Return the requirements of an extra, such as `pillow>=11`; an empty list if gradtape is not installed."""
+def requirements(extra: str, of: str = "gradtape") -> list[str]:
+    """Return the requirements of an extra of a package, such as `pillow>=11`; an empty list if the package is not installed."""
     try:
-        stated = [requirement.partition(";") for requirement in metadata.requires("gradtape") or []]
+        stated = [requirement.partition(";") for requirement in metadata.requires(of) or []]
     except metadata.PackageNotFoundError:
         return []
-    return [package.strip() for package, _, marker in stated if marker.replace('"', "'").strip() == f"extra == '{extra}'"]
+    return [package.strip() for package, _, marker in stated if f"extra == '{extra}'" in marker.replace('"', "'")]
 
 
 def missing(extra: str, error: ImportError) -> str:

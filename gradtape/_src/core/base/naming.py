@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gradtape._src.core.base import locks
 from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.base.hooks import graphs
 
 _SOURCE = str(Path(__file__).parents[2])
 OPERATORS = {os.path.join(_SOURCE, "core", "declarations", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
 open_graphs = 0  # the number of graphs under construction, in all threads; with 0, names cost nothing
-_counting = threading.Lock()
+_counting = locks.Lock()
 
 
 def count_graphs(more: int) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
+from gradtape._src.core.base import locks
 from gradtape._src.core.platform.places import place
 from gradtape._src.core.programs.journal import file_and_number
 from gradtape._src.core.programs.program import Cache, Executable, Line, Program
@@ -21,7 +21,7 @@ SHOWN = 4  # shapes of arguments that are named
 _of_lines = Cache(
     4096, of="lines"
 )  # (code object, offset) → how many programs were compiled for that line, and the last one's shapes
-_lock = threading.Lock()
+_lock = locks.Lock()
 each = False  # whether the log tells of each
 
 

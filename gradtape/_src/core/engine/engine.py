@@ -8,14 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from gradtape._src.core.base import errors, hooks
+from gradtape._src.core.base import errors, hooks, locks
 from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import constant_folding, execution, slices, tiers
@@ -70,7 +69,7 @@ class State:
 
 local = declare(State)
 NeedsValues = errors.NeedsValues
-shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
+shared = locks.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 
 
 def tracing() -> bool:
@@ -104,7 +103,7 @@ def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
 def _after_fork() -> None:
     """Mark the process as forked: its next op raises, and no thread of it owns a lock."""
     global shared
-    local.trace, shared = Trace(LIMIT), threading.RLock()
+    local.trace, shared = Trace(LIMIT), locks.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
@@ -13,7 +12,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core.base import hooks
+from gradtape._src.core.base import hooks, locks
 from gradtape._src.core.engine import compilations, stages, tiers
 from gradtape._src.core.engine.stages import Stages
 from gradtape._src.core.native import twins
@@ -91,7 +90,7 @@ class Pool:
     def __init__(self) -> None:
         self.runs = self._untrimmed = self._traced = 0
         self._owners: list[ref[Executable]] = []
-        self._lock = threading.Lock()
+        self._lock = locks.Lock()
 
     @property
     def bytes(self) -> int:

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 import stat
-import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import Any
 
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+from gradtape._src.core.base import locks
 
 CACHE_BYTES = 1 << 30  # the size to which the folder is cut back, oldest programs first
 CHECKED_BYTES = 1 << 26  # the bytes checked for damage at a process's first compilation
@@ -59,7 +60,7 @@ class _Compiling:
     """The number of threads that compile now, and JAX's settings from before the first one began."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = locks.Lock()
         self.count = 0
         self.before: dict[str, Any] = {}
 

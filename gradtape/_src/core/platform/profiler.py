@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import threading
 from typing import Any, NamedTuple
 
 import jax
 
+from gradtape._src.core.base import locks
 from gradtape._src.core.base.errors import AlreadyExistsError, UnavailableError
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
@@ -39,7 +39,7 @@ class Session:
     """The trace in progress, if any. JAX has one at a time."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = locks.Lock()
         self.running: RunningProfile | None = None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from gradtape._src.core.base import locks
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform import runtime, xla
 from gradtape._src.core.programs import guards
@@ -527,7 +527,7 @@ class Cache(OrderedDict[Any, Any]):
         super().__init__()
         caches.append(self)
         self.bound, self.of, self.entered = bound, of, 0
-        self.lock = threading.Lock()
+        self.lock = locks.Lock()
 
     def find(self, key: Any) -> Any:
         """Return the value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace

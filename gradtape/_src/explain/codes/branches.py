@@ -33,10 +33,7 @@ LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
-    when = (
-        "the source is used in a branch that did not run, in a loop without a trip or that passes over it, or in a `try` that "
-        "failed"
-    )
+    when = "the source is used in a branch that did not run; also in a loop that never came to it, or in a `try` that failed"
     harmless = True
     of: Literal["branch", "loop", "try", "one"]  # one of those that a loop goes through
     flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`

@@ -54,7 +54,7 @@ function marked(words) {
 // The fix or the advice of a reason, and a button that copies the code of a fix.
 function mend(d) {
   if (!d.mend) return [];
-  const said = d.mend.includes("\n") ? [`${d.label}:`, make("pre", { tabindex: 0 }, d.mend)] : marked(`${d.label}: ${d.mend}`);
+  const said = d.mend.includes("\n") ? [`${d.label}:`, make("pre", { tabindex: 0 }, ...inDiff(d.mend))] : marked(`${d.label}: ${d.mend}`);
   const box = make("div", { class: "mend" }, ...said);
   if (d.copy) {
     const button = make("button", { type: "button", class: "copy" }, "copy the fix");
@@ -63,6 +63,13 @@ function mend(d) {
     box.append(" ", button);
   }
   return [box];
+}
+
+function inDiff(text) {
+  return text.split("\n").flatMap((line, i) => {
+    const kind = { "+": "added", "-": "removed" }[line[0]];
+    return [i ? "\n" : "", kind ? make("span", { class: kind }, line) : line];
+  });
 }
 
 // -- the source
@@ -76,13 +83,24 @@ function showSource() {
     file.lines.forEach((text, i) => {
       const id = lineId(file.name, i + 1), state = states.get(id) || "";
       lines.append(make("span", { class: `line ${state}`, id, "data-state": state },
-        make("span", { class: "number" }, String(i + 1)), "  ", make("span", { class: "text" }, text)));
+        make("span", { class: "number" }, String(i + 1)), "  ", make("span", { class: "text" }, ...inColours(text, file.coloured[i]))));
       lines.append(...reasons(file.name, i + 1));
     });
     return make("div", { class: "file" }, make("h2", {}, file.name), lines);
   }));
   by("further").hidden = !document.querySelector("#files .line.also");
   breaks = [...document.querySelectorAll("#files .line.break, #files .line.also")];
+}
+
+function inColours(text, parts) {
+  const letters = [...text], written = (start, end) => letters.slice(start, end).join("");
+  let at = 0;
+  const pieces = parts.flatMap(([start, end, kind]) => {
+    const before = written(at, start);
+    at = end;
+    return [before, make("span", { class: kind }, written(start, end))];
+  });
+  return [...pieces, written(at)];
 }
 
 // One box for each cause at a line, of whichever sources.

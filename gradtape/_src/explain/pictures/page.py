@@ -30,6 +30,7 @@ from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
+from gradtape._src.explain.pictures.highlight import coloured
 from gradtape._src.explain.pictures.record import Group, Record, Recorded
 from gradtape._src.explain.pictures.residuals import bytes_of
 from gradtape._src.explain.pictures.words import described, place, size
@@ -82,7 +83,7 @@ class Page:
             "headline": self._report.headline(self._script),
             "faults": _faults({(c["file"], c["line"]): k for k, c in enumerate(calls)}, self._report.findings),
             "calls": calls,
-            "files": [{"name": name, "lines": _lines(name)} for name in self._files],
+            "files": [{"name": name, "lines": _lines(name), "coloured": coloured(_lines(name))} for name in self._files],
         }
         written = json.dumps(data, default=lambda finding: _said(finding.diagnosis))
         report = str(self._report)

@@ -1,6 +1,7 @@
 """Shape, size and rank of a tensor, as tensors. They are constants where the shape is known."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def shape(input, out_type=None, name=None) -> Tensor:
 
 
 @public
-def shape_n(input, out_type=dtypes.int32, name=None):
+def shape_n(input: Sequence[Any], out_type=dtypes.int32, name=None):
     """Return the shapes of a list of tensors, as a list.
 
     >>> [shape.numpy().tolist() for shape in tf.shape_n([tf.zeros([2]), tf.zeros([3, 4])])]

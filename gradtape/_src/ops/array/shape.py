@@ -1,6 +1,7 @@
 """Identities, and changes of shape that keep the order of the elements or permute axes: reshape, transpose, broadcast."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def _(*dy):
 
 
 @public
-def identity_n(input, name=None):
+def identity_n(input: Sequence[Any], name=None):
     """Return a list of new Tensors with the values of the list `input`. It is one op, so one custom gradient can cover all of
     them.
 

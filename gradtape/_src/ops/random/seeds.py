@@ -12,13 +12,12 @@ import contextlib
 import itertools
 import os
 import random
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base import ambient
+from gradtape._src.core.base import ambient, locks
 from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, tiers
@@ -186,7 +185,7 @@ class _Fields:
     stands_for: dict[Any, Any] = field(dict, per_replica=True)
 
 
-_lock = threading.RLock()
+_lock = locks.RLock()
 _global = Global()
 _local = declare(_Fields)
 

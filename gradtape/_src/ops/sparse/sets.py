@@ -93,7 +93,7 @@ def difference(a, b, aminusb=True, validate_indices=True):
 
 
 @public
-def size(a, validate_indices=True):
+def size(a: SparseTensor, validate_indices=True):
     """Count the distinct values of each set of the SparseTensor `a`: an int32 Tensor of the shape before its last axis.
 
     >>> tf.sets.size(tf.sets.union([[1, 2]], [[2, 3]])).numpy()
