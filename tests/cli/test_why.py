@@ -48,7 +48,7 @@ def test_what_is_missing(folder):
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[0] == f"ran ['{folder.name}/script.py', 'a', '--b']"
-    told = "1 of 3 has no gradient, 1 has a gradient of zeros, 1 has an infinite gradient"
+    told = "1 of 3 has no gradient, 1 has an infinite gradient, 1 has a gradient of zeros"
     assert lines[1] == f"gradtape why: {told}: {folder.name}/script.py:10"  # as a path from where it runs
     assert "line 10: tape.gradient(loss, [w, v, u])" in lines and "\n".join(lines).count("script.py") == 2
     text = "\n".join(lines)

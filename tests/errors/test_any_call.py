@@ -52,9 +52,9 @@ def own():
             "^Assert cannot take these arguments: 'int' object is not iterable. Received: condition=1, data=3.$",
         ),
         (
-            lambda: tf.autodiff.Sparsity(tf.ones([2])),
+            lambda: tf.linalg.LinearOperatorAdjoint(tf.ones([2])),
             AttributeError,
-            r"^Sparsity .* Received: pattern=<EagerTensor of dtype float32 and shape \(2,\)>",
+            r"^LinearOperatorAdjoint .* Received: operator=<EagerTensor of dtype float32 and shape \(2,\)>",
         ),
         (lambda: tf.space_to_batch([1, 2], [[1.0], [2.0, 3.0]], 0), ValueError, "^space_to_batch .*inhomogeneous"),
         (lambda: tf.map_fn(lambda x: own(), tf.ones([2])), KeyError, "^'mine'$"),

@@ -225,15 +225,13 @@ ROWS = [
     ),
     (
         """
-        kernel = tf.ones([3, 3, 1, 1])
         tf.train.export_stablehlo(
-            lambda x: tf.nn.conv2d(x, kernel, 2, "SAME"), "f.mlir", input_signature=[tf.TensorSpec([1, None, None, 1])]
+            lambda x: tf.image.resize(x, [9, 9], "bicubic"), "f.mlir", input_signature=[tf.TensorSpec([1, None, None, 1])]
         )
         """,
         """
-        kernel = tf.ones([3, 3, 1, 1])
         tf.train.export_stablehlo(
-            lambda x: tf.nn.conv2d(x, kernel, 2, "SAME"), "f.mlir", input_signature=[tf.TensorSpec([1, 8, 8, 1])]
+            lambda x: tf.image.resize(x, [9, 9], "bicubic"), "f.mlir", input_signature=[tf.TensorSpec([1, 8, 8, 1])]
         )
         """,
     ),
