@@ -68,7 +68,7 @@ class View:
             return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in tape.segments)
         return any(start <= at[1] < stop for start, stop in self._spans.get(at[0], ()))
 
-    # -- what a source is to the tape
+    # -- whether the tape watches a source
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
@@ -152,7 +152,7 @@ class View:
             self._active = found
         return self._active
 
-    # -- what a step does to the connection
+    # -- the effect of a step on the connection
 
     def fault(self, before: Name, step: Step) -> Evidence | None:
         """Return the break between an input and the result of a step; None if the tape connects them."""

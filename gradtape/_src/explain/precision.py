@@ -83,7 +83,7 @@ def in_float64(entry: Entry) -> np.ndarray | None:
 def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
     """Classify a derivative of 0: "stationary", "underflow" to 0, or "saturated" at another value.
 
-    A smooth function is flat at single points only. A derivative that is 0 in a neighbourhood is so because of the arithmetic.
+    A smooth function is flat at single points only. A derivative that is 0 in a neighbourhood was made so by the arithmetic.
     """
     if type(node.aval) is tuple or type(entry.node.aval) is tuple or not np.any(array(cotangent)):
         return "stationary"

@@ -223,7 +223,7 @@ def _outside(tape: GradientTape) -> bool:
 def keep_last_step(keep: bool = True) -> None:
     """Keep the record of the last tape that was used up, so that zeros and NaN can be explained afterwards.
 
-    It holds on to the values of that one step. False lets go of it.
+    The values of that one step stay in memory. `keep=False` releases them.
 
     >>> tf.config.keep_last_step()
     >>> x = tf.Variable([0.0, 0.0])

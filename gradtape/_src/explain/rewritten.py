@@ -42,7 +42,7 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
 }  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
-REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # statements
+REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # kinds of statements that are rewritten
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # these return a tensor unchanged
 

@@ -38,6 +38,7 @@ class Unused(Evidence):
         return ""
 
     def mend(self, w: Words) -> str:
+        """Return the fix."""
         return f"compute {w.target} from {w.source}, or leave it out of the sources"
 
 

@@ -77,6 +77,7 @@ def variable_name(variable: Any) -> str:
 
 
 def short(written: str, longest: int) -> str:
+    """Shorten a long text, with "…" at its end."""
     return written if len(written) <= longest else f"{written[: longest - 1]}…"
 
 
