@@ -178,7 +178,7 @@ class View:
         return bool(apart) and any(map(self.sees, given))
 
     def was_active(self, name: Name) -> bool:
-        """Return whether the tape watches a value automatically, or an input of its step."""
+        """Return whether the tape watches a value automatically, or any value on which it depends."""
         step = self.history.steps.get(name)
         if step is None or step.how == RESULT:
             return False

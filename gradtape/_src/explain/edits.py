@@ -170,7 +170,7 @@ def _persistent(code: str, asked: Line) -> Iterator[Fix]:
 
 
 def _trainable(code: str, asked: Line) -> Iterator[Fix]:
-    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the function that asks."""
+    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the gradient call's function."""
     holder, file = code.rpartition(".")[0], text.file(asked)
     for node in within(scope_of(asked), ast.Attribute):
         if node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:

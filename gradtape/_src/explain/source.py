@@ -315,7 +315,7 @@ def in_a_header(line: Line) -> bool:
 
 
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
-    """Return the instruction's expression. If it is not written as `op`, return the only expression in it that is."""
+    """Return the instruction's expression. Else return the only one in it, or in the statement, that is written as `op`."""
     found, at = within(statement(line), ast.expr), position(line)
     itself = None if at[2] is None else next((n for n in found if span(n) == tuple(at)), None)
     if at[2] is not None and (itself is None or op is None or _computes(itself, op)):

@@ -134,7 +134,7 @@ def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
 
 
 def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
-    """Return the op nearest to the target at which the contributions to a value add up to 0."""
+    """Return the last op that uses a value whose contributions add up to 0, for the value nearest to the target."""
     after = set(nodes)
     for entry in probe.entries:
         if any(i in after for i in entry.inputs):

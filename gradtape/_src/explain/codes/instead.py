@@ -113,9 +113,9 @@ def _uses(view: View, number: int) -> list[Step]:
 
 
 def _calls_of(view: View, source: Source, other: Held) -> list[Line]:
-    """Return the lines under the tape that name an object; those with `stop_gradient` come last.
+    """Return the lines under the tape that name an object; those with `stop_gradient` come first.
 
-    The last other line is most likely the wrong one: a loss calls its target network first.
+    The last line is most likely the wrong call, because a loss calls its target network first.
     """
     call = next((call for call in reversed(view.history.calls) if source.number in call.sources), None)
     if call is None or call.line[0] is None:

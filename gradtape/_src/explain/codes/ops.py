@@ -42,7 +42,7 @@ class NotFloating(Index):
         cast_there = re.search(r"cast|int|astype", text.text(self.line) or "cast")
         if self.step is None:
             return self._source(w)
-        if self.index and not cast_there and "Entropy" not in self.index:  # not an index inside of a layer
+        if self.index and not cast_there and "Entropy" not in self.index:  # an embedding layer casts its indices
             return Said(
                 f"{self.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
                 "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
@@ -131,7 +131,7 @@ class Stopped(OfOp):
         if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
         detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(self.line) or "")
-        if detour is not None:  # the selected value gets the whole gradient
+        if detour is not None:  # the whole gradient bypasses the selected value
             return Said(
                 cause,
                 f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "

@@ -158,9 +158,9 @@ class MaskedOut(Share):
 
 
 class ZeroFactor(OfZeros):
-    """`at` is the factor's position among the inputs, `made` its line, `origin` the value it copies;
+    """`at` is the factor's position among the inputs, and `made` the line that computed it.
 
-    `traced`: a Python constant.
+    `origin` is the value that the factor copies; `traced` says that it was a Python value.
     """
 
     code, when = "zero_factor", "a factor of zero"

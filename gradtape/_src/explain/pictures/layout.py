@@ -18,10 +18,7 @@ Point = tuple[float, float]
 
 @dataclass
 class PictureLayout:
-    """`boxes`: the upper left corner of each box.
-
-    `routes`: the points of each edge, from box to box. The size is the drawing's.
-    """
+    """The upper left corners of the `boxes`, the points of each edge in `routes`, and the size of the drawing."""
 
     boxes: list[Point]
     routes: list[list[Point]]
