@@ -131,7 +131,7 @@ def parts(held: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(held, (list, tuple)):
         yield from ((f"[{i}]", item) for i, item in enumerate(held[:MOST]))
         return
-    attributes = getattr(held, "__dict__", None)  # autograph's stand-in for an unbound name has no dict here
+    attributes = getattr(held, "__dict__", None)  # autograph's stand-in for an unbound name returns itself
     for attribute, item in list(attributes.items())[:MOST] if isinstance(attributes, dict) else ():
         public = attribute.lstrip("_")
         is_property = isinstance(getattr(type(held), public, None), property)

@@ -165,7 +165,7 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
     if _bad_value(entry.node) and entry.node.op.plain is _cast.op:
         return not any(map(_bad_value, entry.inputs))
     if _bad_value(entry.node):
-        finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # clean inputs would overflow in the same way
+        finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # bad inputs overflowed before
         wide = in_float64(Entry(entry.node, tuple(finite)))
         return wide is not None and bool(np.isfinite(wide).all())
     wide = contribution_at(probe, node, entry, probe.total[entry.node], in_wide) if entry.node in probe.total else None

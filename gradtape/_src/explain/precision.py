@@ -43,7 +43,7 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float |
 
 
 def _flattens(probe: Probe, node: Node, entry: Entry) -> bool:
-    """Return whether an op of one input saturates, or grows linearly: its derivative is small far away from zero."""
+    """Return whether an op of one input saturates, or grows linearly: its derivative is small at large positive inputs."""
     if len(entry.inputs) != 1:
         return "Entropy" in entry.node.op.type
     far = contribution_at(probe, node, entry, ones_like(entry.node), lambda i, v: np.maximum(8 * np.abs(v), FAR).astype(v.dtype))

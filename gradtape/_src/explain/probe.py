@@ -215,7 +215,7 @@ class Probe:
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
         self.targets = list(cotangents)
         self.total = reverse(self.entries, self.active, cotangents) if cotangents else {}
-        # Tensors keep their nodes alive: a run drops the values of other nodes.
+        # a run keeps the values only of nodes that a Tensor represents
         self._held = [EagerTensor(entry.node) for entry in self.entries if type(entry.node.aval) is not tuple]
         engine.flush()
 

@@ -154,7 +154,7 @@ class _Stopped(Exception):
 class _Watched(execution.OnHost):
     """The Interpreter that notes the inputs of one of an op's Programs.
 
-    For a loop these are the inputs of the first trip that turns finite values into others, or of the last trip.
+    For a loop these are the inputs of the first trip that turns finite values into non-finite ones, or of the last trip.
     """
 
     residuals = False

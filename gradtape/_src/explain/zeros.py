@@ -39,7 +39,7 @@ def flat_places(probe: Probe, source: int) -> list[Evidence]:
     return [found[key] for key in ordered] or [_cancelled(probe, source)]
 
 
-Way = tuple[Any, Node, Entry]  # (rest of the path or None, an input, the entry that takes it)
+Way = tuple[Any, Node, Entry]  # (the path so far or None, an input, the entry that takes it)
 
 
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:

@@ -285,7 +285,7 @@ def _functional(line: Line, frame: FrameType | None) -> Called | None:
     model: Any = frame.f_locals.get(name, frame.f_globals.get(name))
     if not all(hasattr(model, attribute) for attribute in ("inputs", "outputs", "layers")) or len(model.outputs or ()) != 1:
         return None
-    output = f"{name}.output" if hasattr(model, "output") else f"{name}.outputs[0]"  # only a Sequential has `output`
+    output = f"{name}.output" if hasattr(model, "output") else f"{name}.outputs[0]"  # some models lack `output`
     keras = "keras" if "keras" in frame.f_globals else "tf.keras"
     return Called(called, name, output, ast.unparse(call.args[0]), keras)
 

@@ -171,7 +171,7 @@ class Unknown(Evidence):
 
 Function = ast.Lambda | ast.FunctionDef
 FUNCTION = (ast.Lambda, ast.FunctionDef)
-FEW = 2  # variables that are named
+FEW = 2  # variables that an answer may name
 
 
 @of_no_way(70)
