@@ -1,4 +1,4 @@
-"""Reports without being asked: the reasons for None in the log, and in an optimizer's warning and error; `strict`."""
+"""Reports without a request: reasons for None in the log, in an optimizer's warning and in errors; also `strict`."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from gradtape._src.explain.explain import Question, remember, user_frame
 
 logger = logging.getLogger("gradtape")
 MANY = 1024
-# The modules whose frames may stand between a gradient call and the user's line; the last where that line is transformed.
+# The modules whose frames may be between a gradient call and the user's line.
 BETWEEN = (
     tape.__name__, public.__name__, naming.__name__, "gradtape._src.control.autograph", "gradtape._src.v1.graphs.gradients",
 )  # fmt: skip
-MOST_REASONS = 20  # in one error
+MOST_REASONS = 20  # reasons in one error
 MOST_ASKED = 5  # sources for one warning
 LOST = Diagnosis(
     "unknown",
     cause="the gradient is None, though all that leads from the source to the target was recorded and has a derivative",
     mend="this is a fault of gradtape: please report it. Try a tf.GradientTape that watches the source, or its `value`",
 )
-_warned: dict[Any, None] = {}  # lines at which something was told
-_told: dict[Any, None] = {}  # causes that were told for some sources of a call, which an optimizer has not to tell again
+_warned: dict[Any, None] = {}  # lines with a report so far
+_told: dict[Any, None] = {}  # causes in the log so far, which an optimizer's warning leaves out
 
 
 def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
-    """Report a gradient call's None: raise for the first if `strict`; else tell the reasons in the log, once for each line."""
+    """Report the None results of a gradient call: if `strict` raise for the first, else log the reasons once per line."""
     lacking = [s for s, has in zip(sources, given, strict=True) if not has]
     if strict:
         raise _error(_of_none(_latest(lacking[0])), user_frame())
     if _asked_by_user() and _is_new(call.line, any(given)):
-        with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
+        with contextlib.suppress(Exception):  # a report must never break a running program
             _tell(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]), any(given))
 
 
 def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
-    """Note a call of `tf.gradients`, in a graph or function, and tell the reasons for None like `missing`."""
+    """Note a call of `tf.gradients` in a graph or function, and log the reasons for None as `missing` does."""
     given = [result is not None for result in results]
     if hooks.watch.graphed is None and all(given):
         return
@@ -65,9 +65,9 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
 
 
 def unapplied(variables: Sequence[Any], total: int) -> None:
-    """Warn that an optimizer leaves out variables of `total`, as they have no gradient: once for each line, with the reasons.
+    """Warn once per line that an optimizer skips variables without a gradient, with the reasons.
 
-    A cause that the log has told is not told again.
+    Causes that the log has already are left out.
     """
     line = journal.user_line()
     if hooks.watch.asked is not None or not _is_new(line, *map(id, variables)):
@@ -82,7 +82,10 @@ def unapplied(variables: Sequence[Any], total: int) -> None:
 
 
 def _is_new(line: Line, *more: Any) -> bool:
-    """Return whether nothing was told at a line; note that something is. Equal code may stand in several files."""
+    """Return whether a line has no report yet, and mark it.
+
+    The file is in the key, because equal code may be in several files.
+    """
     key = line[0] and line[0].co_filename, line, *more
     return key not in _warned and _remember(_warned, key)
 
@@ -95,9 +98,9 @@ def _remember(known: dict[Any, None], one: Any) -> bool:
 
 
 def _tell(found: Sequence[tuple[str, Diagnosis]], some: bool) -> None:
-    """Tell in the log why sources have no gradient.
+    """Log the reasons for sources without a gradient.
 
-    Where `some` others have one, these may be meant to have none: only what is at fault is told, each cause.
+    If `some` others have one, None may be intended: only faults are logged, each cause once.
     """
     causes = by_cause(found)
     if not some:
@@ -110,14 +113,14 @@ def _tell(found: Sequence[tuple[str, Diagnosis]], some: bool) -> None:
 
 
 def _of_none(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the Diagnosis of a source whose gradient is None in fact: it is never "connected"."""
+    """Return the Diagnosis of a source whose gradient is None; replace "connected", which cannot be true."""
     return LOST if diagnosis.connected else diagnosis
 
 
 def _asked_by_user() -> bool:
-    """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own.
+    """Return whether the user's code asked for the gradient, not the library for its own purposes.
 
-    Not so where a report of the whole run will tell the reason.
+    False if a report of the whole run is being made, which has the reasons.
     """
     if hooks.watch.asked is not None:
         return False
@@ -128,7 +131,7 @@ def _asked_by_user() -> bool:
 
 
 def reasons(sources: Sequence[Any], target: Any = None) -> str:
-    """Return a line for each cause for which gradients, the latest ones or those of `target`, were None, the fault first."""
+    """Return a line for each cause of None in the latest gradients, or in those of `target`; faults come first."""
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
         return "".join(_reasons(sources, target))
     return ""
@@ -144,7 +147,7 @@ def _reasons(sources: Sequence[Any], target: Any = None, known: Container[Any] =
 
 
 def left() -> str:
-    """Return the last exit of a value from the library since the latest tape, for an error about a target that is no tensor."""
+    """Return a sentence about the last exit since the latest tape opened, for an error about a target that is no tensor."""
     opened = journal.tapes[-1].number if journal.tapes else 0
     if not journal.exits or journal.exits[-1].number < opened:
         return ""
@@ -153,12 +156,12 @@ def left() -> str:
 
 
 def _latest(source: Any) -> Diagnosis:
-    """Return the Diagnosis of a source in the latest gradient call that had it."""
+    """Return the Diagnosis of a source in the latest gradient call with it."""
     return Question.of(None, [source], None, user_frame()).about(source)
 
 
 def _named(sources: Iterable[Any], target: Any = None) -> list[tuple[str, Diagnosis]]:
-    """Return sources whose gradient is None, by their names in the user's code, each with its Diagnosis."""
+    """Return the names of sources whose gradient is None, each with its Diagnosis."""
     found = []
     for source in sources:
         question = Question.of(target, [source], None, user_frame())
@@ -171,7 +174,7 @@ def _in_one_line(diagnosis: Diagnosis) -> str:
 
 
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
-    """Create a ValueError whose traceback ends at the line of the break, if a frame of that file is known."""
+    """Create a ValueError whose traceback ends at the line of the break, if a frame of its file is known."""
     error = ValueError(f"The gradient is None. {diagnosis}")
     while frame is not None and frame.f_code.co_filename != diagnosis.file:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Reasons that no op leads from a source to a target: a value left the library, a branch did not run, an object was replaced."""
+"""Reasons why no op leads from a source to a target: an exit from the library, a branch not taken, a replaced object."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "d
 class Apart(NamedTuple):
     """A source from which no op leads to the targets, which used other values.
 
-    The code calls it `names`, and `frame` asks. A value `left` the library, or came to the line `end` and went no further.
+    `names` are its names in the code, and `frame` is the frame that asks. `left` is the value's exit from the library. `end` is
+    the last line that used the value.
     """
 
     view: View
@@ -46,13 +47,13 @@ class Apart(NamedTuple):
 
     @property
     def made(self) -> Line:
-        """The line that made the target."""
+        """The line that computed the target."""
         lines = map(self.view.history.line_of, self.targets)
         return next((line for line in lines if line[0] is not None), text.NO_LINE)
 
 
 def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Evidence]:
-    """Return the reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
+    """Return the reasons, in order from the source; `names` are its names in the code, `frame` is the frame that asks."""
     history = view.history
     used = history.before(targets)
     instead = called_instead(view, source, targets, frame)
@@ -62,7 +63,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     left = _left(view, source, used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
     if early and linear(history, source, history.since_state(targets)) is not None:
-        left = None  # the target has a gradient by the source: what left before the tape opened is no way to it
+        left = None  # an exit before the tape opened does not matter to a target that is itself a gradient
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
     end = None if source.variable is None else dead_end(view, source, used)
@@ -73,7 +74,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
 
 @of_no_way(50)
 def _decided(case: Apart) -> Evidence | None:
-    """Return the break of a source that only decides which branch runs, how often a loop does, or which part is taken."""
+    """Return the break of a source that only decides on a branch, the trips of a loop, or the selected elements."""
     view, source, used = case.view, case.source, case.used
     since = 0 if view.tape is None else view.tape.number
     exits = [left for left in view.history.exits if left.number > since]
@@ -81,7 +82,7 @@ def _decided(case: Apart) -> Evidence | None:
         if left.how == "size" and (broken := _counted(view, source, left)) is not None:
             return broken
     conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
-    conditions += [left.origin for left in exits if left.how == "bool"]  # Python's `if`
+    conditions += [left.origin for left in exits if left.how == "bool"]  # conditions of Python's `if`
     indices = [left.origin for left in exits if left.how in ("index", "mask")]
     for decides, names in (("branch", conditions), ("index", indices)):
         way = view.way(source, names) if names else None
@@ -93,7 +94,7 @@ def _decided(case: Apart) -> Evidence | None:
 
 
 def _counted(view: View, source: Source, left: Left) -> Evidence | None:
-    """Return the break of a source that decides how many elements there are in what was counted."""
+    """Return the break of a source that decides how many elements a counted value has."""
     history = view.history
     way = view.way(source, [left.origin])
     masked = [e for e in history.exits if e.how == "mask" and e.number < left.number and e.origin in history.after(source.names)]
@@ -111,13 +112,13 @@ def _counted(view: View, source: Source, left: Left) -> Evidence | None:
 
 
 def exit_of(view: View, source: Source) -> list[Evidence]:
-    """Return the last exit of a value that depends on the source, after the breaks before it; for a target that is no tensor."""
+    """Return the last exit of a value that depends on the source, and the breaks before it; for a target that is no tensor."""
     exits = _exits(view.history, source)
     return until(view, source, exits[-1]) if exits else []
 
 
 def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list[Evidence]:
-    """Return the exit of a value under the tape that asks, on the way to the target. The tape saw all that is before it."""
+    """Return the exit of a value under this tape on the way to the target, if the tape recorded the whole path to the exit."""
     left = _left(view, source, view.history.before(targets))
     if left is None or view.tape is None or left.number < view.tape.number:
         return []
@@ -126,7 +127,7 @@ def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list
 
 
 def until(view: View, source: Source, left: Left) -> list[Evidence]:
-    """Return the breaks on the way from the source to an exit, and the exit."""
+    """Return the breaks on the path from the source to an exit, followed by the exit."""
     way = view.way(source, [left.origin]) or []
     first = view.first_fault(source, way[0][1] if way else None)
     breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
@@ -143,12 +144,12 @@ def until(view: View, source: Source, left: Left) -> list[Evidence]:
 
 
 def _into_a_variable(left: Left) -> bool:
-    """Return whether the statement of an exit gives what left to variables."""
+    """Return whether the exit's statement assigns the value to variables."""
     return re.search(r"\.(?:set_weights|assign\w*|load_weights)\(", text.text(left.line) or "") is not None
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:
-    """Return whether the source's value left as it is, as it does when weights are copied into another object."""
+    """Return whether the source's value left unchanged, as when weights are copied into another object."""
     way = view.way(source, [left.origin])
     return left.how in ("numpy", "__array__") and way is not None and all(step.op in COPIES for _, step in way)
 
@@ -168,7 +169,8 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     used = history.before([*used, *history.hidden(used)])
     exits = [left for left in exits if _is_read(left.line, _last_line(history, used, left.line))]
     last: Left | None = None
-    if any(_leaf(history, name) and name not in history.lines for name in used):  # so are the elements of a Dataset
+    # the elements of a Dataset are leaves without a line
+    if any(_leaf(history, name) and name not in history.lines for name in used):
         last = next((e for e in reversed(exits) if e.how == "dataset"), None)
     for entered in _entries(history, used):
         for left in exits:
@@ -181,7 +183,7 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
 
 
 def _is_read(line: Line, until: int) -> bool:
-    """Return whether what a statement sets may be read: in a function, or up to the line `until` of a module."""
+    """Return whether a statement's names may be read afterwards: in a function, or in a module up to the line `until`."""
     found, whole = text.statement(line), text.tree(text.file(line))
     if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
         return True
@@ -191,19 +193,19 @@ def _is_read(line: Line, until: int) -> bool:
     spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
     if text.in_a_loop(line) or any(found.lineno in span for span in spans):
         return bool(reads)
-    if found.lineno <= until <= (found.end_lineno or until):  # it makes the last of what is used itself
+    if found.lineno <= until <= (found.end_lineno or until):  # the statement itself computes the last of the used values
         return True
     return any(n.lineno <= until or any(n.lineno in span for span in spans) for n in reads)
 
 
 def _last_line(history: History, used: dict[Name, None], near: Line) -> int:
-    """Return the last line of the file of `near` in which a value that is used was made."""
+    """Return the last line, in the file of `near`, that computed a used value."""
     lines = map(history.line_of, used)
     return max([text.number(line) or 0 for line in lines if text.file(line) == text.file(near)], default=sys.maxsize)
 
 
 def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:
-    """Yield the entry time of each value that the target uses and that is neither a variable's nor a literal."""
+    """Yield the entry times of the used values that are neither variables' values nor literals."""
     for name in used:
         if _leaf(history, name) and name in history.lines and _computed(history.lines[name]):
             yield name[1]
@@ -225,11 +227,11 @@ def _constant(name: Name) -> bool:
 
 
 def _computed(line: Line) -> bool:
-    """Return whether an expression uses more than the tensors and numbers in it: another name may be a value."""
+    """Return whether an expression may use a value of the program: it has operands other than literals."""
     match text.expression_at(line):
         case ast.Call(args=args, keywords=named):
             given = [*args, *[k.value for k in named if k.arg != "dtype"]]
-            return not given or not all(map(_literal, given))  # without arguments it is a function of the program's own
+            return not given or not all(map(_literal, given))  # a call without arguments is a function of the program
         case ast.BinOp(left, _, right):
             return not _literal(left) and not _literal(right)
     return True

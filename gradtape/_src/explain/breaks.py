@@ -1,4 +1,4 @@
-"""The breaks on the way from a source to a target, as one tape sees it."""
+"""The breaks on the path from a source to a target, as one tape recorded it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones
 
-Way = list[tuple[Name, Step]]  # each input, and the step that takes it
-MOST_CLOSED = 8  # breaks that are taken away in the search for other ways
+Way = list[tuple[Name, Step]]  # pairs of an input and the step that takes it
+MOST_CLOSED = 8  # breaks to be closed in the search for other paths
 
 
 class Source:
-    """A source as the history knows it: the names of its values, and whether it is a variable."""
+    """A source in the history: the names of its values, and its variable if it is one."""
 
     __slots__ = ("in_graph", "inexact", "made", "names", "number", "trainable", "variable")
 
@@ -38,12 +38,12 @@ class Source:
         self.trainable = variable is not None and variable.trainable
 
     def holding(self, names: Sequence[Name]) -> Source:
-        """Return the source with other values."""
+        """Return the same source with other values."""
         return Source(names, self.made, self.inexact, self.variable, self.in_graph)
 
 
 class View:
-    """A history as one tape saw it: which steps it recorded, and what it watched since when."""
+    """A history from the view of one tape: the steps it recorded, and the values it watched, with the times."""
 
     def __init__(self, history: History, tape: Taped | None) -> None:
         self.history, self.tape = history, tape
@@ -63,15 +63,15 @@ class View:
         self._faults: dict[tuple[Name, Name], Evidence | None] = {}
 
     def sees(self, at: Moment, tape: Taped | None = None) -> bool:
-        """Return whether the tape recorded at that moment."""
+        """Return whether the tape recorded at a moment."""
         if tape is not None:
             return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in tape.segments)
         return any(start <= at[1] < stop for start, stop in self._spans.get(at[0], ()))
 
-    # -- what a source is to the tape
+    # -- whether the tape watches a source
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
-        """Return the reason why the tape does not watch the source itself; `step` is the first op that uses it."""
+        """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
         if not source.inexact:
             return NotFloating(source.made, self._maker(source), index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
@@ -82,7 +82,7 @@ class View:
         if (rebound := self.rebinding(name)) is not None:
             return rebound
         reset = self.forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
-        made = step.line if source.made[0] is None and step is not None else source.made  # an argument of a function
+        made = step.line if source.made[0] is None and step is not None else source.made  # an argument has no line of its own
         return reset or NotWatched(made, self._maker(source), step)
 
     def fault_of_variable(self, source: Source, step: Step | None) -> Evidence | None:
@@ -100,15 +100,15 @@ class View:
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
     def watched_since(self, name: Name) -> Moment | None:
-        """Return when the tape was told to watch a value."""
+        """Return the moment at which the tape was told to watch a value; None if it was not."""
         return self._watched.get(name)
 
     def watches(self, name: Name) -> bool:
-        """Return whether the tape was told to watch a value, or computed it from what it watches."""
+        """Return whether the tape was told to watch a value, or recorded it as a result of watched ones."""
         return name in self._watched or name in self.active()
 
     def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
-        """Return the reset of the tape that removed the values from its record."""
+        """Return the reset of the tape that removed a value from its record; `holds` tells whether a record has the value."""
         earlier = None if self.tape is None else self.tape.earlier
         while earlier is not None:
             if holds(earlier):
@@ -121,7 +121,7 @@ class View:
         return None if step is None else step.how
 
     def rebinding(self, name: Name) -> Evidence | None:
-        """Return the line that gave a Variable's name to a tensor: `x = x + 1`."""
+        """Return the line that replaced a Variable by a tensor under the same name: `x = x + 1`."""
         step = self.history.steps.get(name)
         if step is None or (called := rebound_name(step.line)) is None:
             return None
@@ -143,7 +143,7 @@ class View:
         return name in self.history.variables or (step is not None and step.op in ASSIGNMENTS)
 
     def active(self) -> set[Name]:
-        """Return the values that depend on the tape's watched values."""
+        """Return all values that the tape watches or that depend on those."""
         if self._active is None:
             found = self._roots()
             for step in sorted([s for s in self.history.steps.values() if self.sees(s.at)], key=lambda s: s.at):
@@ -152,10 +152,10 @@ class View:
             self._active = found
         return self._active
 
-    # -- what a step does to the connection
+    # -- the effect of a step on the connection
 
     def fault(self, before: Name, step: Step) -> Evidence | None:
-        """Return the break between an input and the result of a step; None if there is none."""
+        """Return the break between an input and the result of a step; None if the tape connects them."""
         key = before, step.name
         if key not in self._faults:
             op = None if step.op is None else hooks.graphs.shown(step.op, step.attrs)
@@ -166,33 +166,33 @@ class View:
         return self._faults[key]
 
     def recorded(self, step: Step) -> bool:
-        """Return whether the tape recorded a step. Of a call that ran at once it did not, as no tape was open then."""
+        """Return whether the tape recorded a step. It records no call that ran at once, because no tape was open."""
         return step.how != "call" and self.sees(step.at)
 
     def of_several_tapes(self, step: Step) -> bool:
-        """Return whether an op after the tape takes what this tape recorded, and what others did that were closed before it."""
+        """Return whether an op uses values that this tape recorded and values that other, closed tapes recorded."""
         steps = [self.history.steps[name] for name in self.history.since_state(step.inputs) if name in self.history.steps]
-        given = [s.at for s in steps if s.op is not None]  # the value of a variable belongs to no tape
+        given = [s.at for s in steps if s.op is not None]  # reading a variable belongs to no tape
         others = [tape for tape in self.history.tapes if tape is not self.tape and any(self.sees(at, tape) for at in given)]
         apart = [tape for tape in others if not any(self.sees((serial, start)) for serial, start, _ in tape.segments)]
         return bool(apart) and any(map(self.sees, given))
 
     def was_active(self, name: Name) -> bool:
-        """Return whether the tape watches a value without being told to, or what it was computed from."""
+        """Return whether the tape watches a value automatically, or any value on which it depends."""
         step = self.history.steps.get(name)
         if step is None or step.how == RESULT:
             return False
         return name in self._automatic() or not self._roots().isdisjoint(self.history.before(step.inputs))
 
     def _automatic(self) -> set[Name]:
-        """Return the values of the variables that the tape watches without being told to."""
+        """Return the values of the variables that the tape watches automatically."""
         if self.tape is None or not self.tape.automatic:
             return set()
         trained = [n for n in self.history.held if (v := journal.variables.get(n)) is not None and v.trainable]
         return {name for number in trained for _, name in self.history.held[number]}
 
     def _roots(self) -> set[Name]:
-        """Return the values that the tape watches, and those of its variables."""
+        """Return the watched values, and the values of the tape's variables."""
         told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
         return {*self._watched} | told | self._automatic()
 
@@ -203,7 +203,7 @@ class View:
     # -- the way with the fewest breaks
 
     def on_other_ways(self, source: Source, targets: Sequence[Name], first: Way, breaks: Sequence[Evidence]) -> list[Evidence]:
-        """Return the breaks of ops on other ways, where the `breaks` of the first are all of ops that no way has to pass."""
+        """Return the breaks on other paths, if the first path has only `breaks` at ops that another path may avoid."""
         if not breaks or any(b.step is None or not isinstance(b, OfOp) for b in breaks):
             return []
         found: list[Evidence] = []
@@ -215,7 +215,7 @@ class View:
         return [replace(broken, apart=True) for broken in found]
 
     def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
-        """Yield more paths from the source to a target: each the best one without the breaks of those before it."""
+        """Yield more paths from the source to a target, each the best one without the breaks of the earlier ones."""
         closed: set[tuple[Name, Name]] = set()
         way: Way | None = first
         while way and len(closed) < MOST_CLOSED:
@@ -230,8 +230,8 @@ class View:
     def way(self, source: Source, targets: Iterable[Name], closed: Container[tuple[Name, Name]] = ()) -> Way | None:
         """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none.
 
-        Of as many breaks those that nobody means to be there count before a `stop_gradient`. Pairs of names that are `closed`
-        are not passed.
+        On a tie the path with fewer intended breaks, such as `stop_gradient`, wins, then the shorter one. The pairs in `closed`
+        are excluded.
         """
         wanted = set(targets)
         allowed = self.history.before(wanted)
@@ -272,7 +272,7 @@ class View:
         return steps[::-1]
 
     def silent(self, before: Name, step: Step) -> bool:
-        """Return whether the gradient function of a step gives None for an input, which only a call of it can tell."""
+        """Return whether a step's gradient function returns None for an input. Only a call of the function can tell."""
         if step.op is None or step.op.gradient is None or step.op.impure or opens(step.op) or step.op is ELEMENT:
             return False
         avals = [self.history.aval(i) for i in step.inputs]
@@ -293,6 +293,6 @@ def _gives_none(op: Op, attrs: tuple[Any, ...], avals: Sequence[Any], result: An
         needed = tuple([i == place for i in range(len(inputs))])
         try:
             given = apply_rule(Entry(node, inputs), needed, ones(result.shape, result.type), {})
-        except Exception:  # a rule that wants values says nothing here
+        except Exception:  # the gradient function needs values
             return False
         return given[place] is None

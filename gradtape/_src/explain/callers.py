@@ -1,4 +1,4 @@
-"""The statement beside a tape that called the function in which an op ran: `y = model(x)`, for an op in `Model.call`."""
+"""The statement near a tape that called an op's function: `y = model(x)`, for an op in `Model.call`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.syntax import FUNCTIONS, LISTED, SCOPES, callee, enclosing, mentioned, named_in, statements_of, within
 
-OF_AN_OBJECT = {"call", "__call__"}  # methods that are called by an object's name
+OF_AN_OBJECT = {"call", "__call__"}  # methods that run when the object itself is called
 LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax", "tf", "np", "jnp"}
-MADE = {"__init__", "__post_init__", "build", "setup"}  # methods that run where an object is made
-VALUES = (EagerTensor, np.ndarray, list, dict, str)  # whose methods run nothing of the user's
+MADE = {"__init__", "__post_init__", "build", "setup"}  # methods that run when an object is created
+VALUES = (EagerTensor, np.ndarray, list, dict, str)  # types whose methods run no user code
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 
 
 def minimizing(asked: Line) -> str | None:
-    """Return `opt.minimize` for a gradient that an optimizer asked for, under a tape of its own."""
+    """Return the method, `opt.minimize`, if an optimizer with a tape of its own asked for the gradient; else None."""
     return next((ast.unparse(call.func) for call in within(text.statement(asked), ast.Call) if callee(call) == "minimize"), None)
 
 
 def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence, asked: Line, called: str) -> list[ast.stmt]:
-    """Return the statements in the wrong place that may have called the function: by its name, else by what they compute."""
+    """Return the statements in the wrong place that may have called a function: by its name, else by their results."""
     at = text.number(asked) or 0
     if place is not tape:
         there = [n for n in own if place.lineno < n.lineno <= (place.end_lineno or 0)]
@@ -40,7 +40,7 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
     else:
         there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
         wanted = set()
-    there = [n for n in there if isinstance(n, SIMPLE) or n.lineno == at]  # the statement of the gradient call itself, too
+    there = [n for n in there if isinstance(n, SIMPLE) or n.lineno == at]  # includes the statement of the gradient call
     by_name = [n for n in there if called in mentioned(n)]
     if by_name:
         return by_name
@@ -51,20 +51,20 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
 
 
 def _led_to(statements: Sequence[ast.stmt], names: set[str]) -> set[str]:
-    """Return `names` and those that they were computed from in these statements."""
+    """Return `names` and the names on which they depend in these statements."""
     found = set(names)
     simple = [n for n in statements if isinstance(n, SIMPLE)]
-    for node in reversed([*simple, *simple]):  # twice, for what a loop hands on to its next trip
+    for node in reversed([*simple, *simple]):  # twice, because a loop's trip uses results of the previous one
         if _set_by(node) & found:
             found |= named_in(node, ast.Load)
     return found
 
 
 def called_by(line: Line) -> str | None:
-    """Return the name by which the function of a line is called; None where an object was made, which is not to be moved."""
+    """Return the name by which a line's function is called; None for a constructor, whose call must not be moved."""
     assert line[0] is not None
     scope = scope_of(line)
-    inside = line[0].co_name.startswith("<") and line[0].co_name.endswith("comp>")  # of a comprehension
+    inside = line[0].co_name.startswith("<") and line[0].co_name.endswith("comp>")  # a comprehension
     name = getattr(scope, "name", "<module>") if inside else line[0].co_name
     if name in MADE:
         return None
@@ -75,32 +75,32 @@ def called_by(line: Line) -> str | None:
 
 
 def scope_of(line: Line) -> ast.AST | None:
-    """Return the innermost function, or the module, in which a line stands."""
+    """Return the innermost function, class or module around a line."""
     whole, at = text.tree(text.file(line)), text.number(line)
     return None if whole is None or at is None else [whole, *enclosing(whole, at, SCOPES, True)][-1]
 
 
 def statements_under_tape(asked: Line) -> list[ast.stmt]:
-    """Return the statements in the `with` block of the tape, of the function in which a gradient was asked for."""
+    """Return the statements in the tape's `with` block, in the function that asked for the gradient."""
     own, tape = statements_of(scope_of(asked)), opened_before(asked, "GradientTape")
     return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
 
 
 def opened_before(line: Line, called: str) -> ast.With | None:
-    """Return the last `with` statement above a line, in its function, that calls a function of that name."""
+    """Return the last `with` statement above a line, in its function, that calls a function named `called`."""
     return last_opened(statements_of(scope_of(line)), called, text.number(line) or 0)
 
 
 def last_opened(statements: Sequence[ast.stmt], called: str, at: int) -> ast.With | None:
-    """Return the last `with` statement of these, above a line, that calls a function of that name."""
+    """Return the last of these `with` statements above line `at` that calls a function named `called`."""
     found = [n for n in statements if isinstance(n, ast.With) and n.lineno < at and _opens(n, called)]
     return max(found, key=lambda n: n.lineno, default=None)
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
-    """Return the statement, in the function in which a gradient was asked for, that set the target by calling that of a line.
+    """Return the statement of the asking function that set the target `name` by calling the function of a line.
 
-    The line itself where it stands in that function, or no such statement is found.
+    Return the line itself if it is in that function, or if there is no such statement.
     """
     around, called = scope_of(asked), None if line[0] is None else called_by(line)
     if around is None or called is None or asked[0] is None or scope_of(line) is around:
@@ -113,7 +113,7 @@ def set_before(name: str, line: Line, asked: Line) -> Line:
 
 
 def in_a_thread(line: Line) -> tuple[str, str] | None:
-    """Return the call in a line's file that has a thread run the function of the line, and what calls the function itself."""
+    """Return the call that runs a line's function in a thread, and code that calls the function directly; else None."""
     called = called_by(line)
     for call in within(text.tree(text.file(line)), ast.Call):
         match call:
@@ -138,7 +138,7 @@ def in_a_thread(line: Line) -> tuple[str, str] | None:
 
 
 def loop_before(line: Line, asked: Line) -> int | None:
-    """Return the line of the outermost loop around a line that ends before the tape opens; None if there is no such loop."""
+    """Return the line of the outermost loop around a line that ends before the tape opens; None without such a loop."""
     around, at = scope_of(asked), text.number(line)
     if around is None or at is None or scope_of(line) is not around:
         return None
@@ -149,12 +149,11 @@ def loop_before(line: Line, asked: Line) -> int | None:
 
 
 def _opens(node: ast.With, called: str) -> bool:
-    """Return whether a `with` statement calls a function of that name."""
     return any(callee(item.context_expr) == called for item in node.items)
 
 
 def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield all lists of statements of a function or file."""
+    """Yield all statement lists of a function or file."""
     for node in ast.walk(whole):
         for _, value in ast.iter_fields(node):
             if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
@@ -162,7 +161,7 @@ def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    """Yield the calls of a statement that may run the user's own code."""
+    """Yield the calls in a statement that may run user code."""
     for n in within(node, ast.Call):
         root: ast.AST = n
         while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
@@ -174,13 +173,13 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def _makes_an_object(node: ast.stmt, line: Line) -> bool:
-    """Return whether a statement calls a class of the file in which a line stands."""
+    """Return whether a statement calls a class defined in the line's file."""
     classes = {n.name for n in within(text.tree(text.file(line)), ast.ClassDef)}
     return any(callee(call) in classes for call in _calls(node))
 
 
 def functions_of(line: Line) -> dict[str, list[ast.AST]]:
-    """Return the functions, by name, of the file in which a line stands."""
+    """Return the functions of a line's file, by name."""
     return _by_name(text.tree(text.file(line)))
 
 
@@ -193,7 +192,7 @@ def _by_name(whole: ast.Module | None) -> dict[str, list[ast.AST]]:
 
 
 def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
-    """Return whether a statement may call a function: through functions that mention it, or `by_others` that are not known."""
+    """Return whether a statement may call a function, through functions that mention it, or unknown ones if `by_others`."""
     waiting: list[ast.AST] = list(_calls(node))
     seen: set[str | None] = set()
     while waiting:

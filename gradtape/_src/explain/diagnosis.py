@@ -19,7 +19,7 @@ from gradtape._src.explain.evidence import CODES
 T = TypeVar("T")
 MOST_NAMES = 6
 HAS = {"None": "no gradient", "zeros": "a gradient of zeros", "NaN": "a gradient of NaN", "infinite": "an infinite gradient"}
-HAS["undefined"] = "an undefined gradient"  # no op on the way has one registered: the call raises
+HAS["undefined"] = "an undefined gradient"  # no gradient is registered for any op on the path: the call raises
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Diagnosis:
     - `file`, `line`: the user's line at which the connection broke; None if it is not known.
     - `op`: the type of the op that broke it, or None.
     - `cause`, `mend`: a sentence each, in the user's own names where they can be read from the source.
-    - `also`: other breaks on the same path, in order from the source; then those that cut other paths.
+    - `also`: other breaks on the same path, in order from the source; then breaks on other paths.
     - `process`: "process 1 of 4" if several train together (`docs/distribution.md`), else empty.
 
     `str()` is for people, `to_dict()` for programs.
@@ -55,13 +55,13 @@ class Diagnosis:
     process: str = ""
     _fixes: tuple[Fix, ...] = dataclasses.field(default=(), repr=False, compare=False)
     _tried: str = dataclasses.field(default="", repr=False, compare=False)
-    _apart: bool = dataclasses.field(default=False, repr=False, compare=False)  # on another way than those before it
+    _apart: bool = dataclasses.field(default=False, repr=False, compare=False)  # on another path than the breaks before it
 
     def __str__(self) -> str:
         return "\n".join(self._lines(None))
 
     def _lines(self, beside: str | None) -> list[str]:
-        """Return the lines of the text; the lines of the file `beside` are named by their numbers alone."""
+        """Return the lines of the text. A place in the file `beside` is shown by its line number alone."""
         lines = [f"{self._place_beside(beside)}{self.code}: {self.cause}"]
         if self.mend:
             first, *more = self.mend.splitlines()
@@ -72,16 +72,16 @@ class Diagnosis:
         return lines
 
     def _place_beside(self, file: str | None) -> str:
-        """Return the process and the line, as the start of a sentence; of a line in `file`, if given, its number alone."""
+        """Return the process and the line as the start of a sentence. A line in `file` is shown by its number alone."""
         at = place(self.file, self.line) if file is None else nearest(self.file, self.line, file)
         return "".join([f"{part}: " for part in (self.process, "" if self.line is None else at) if part])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show the sentences in IPython, alone and in lists."""
+        """Show the text in IPython, alone and in lists."""
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the text as HTML for a notebook."""
         where = f"<b>{html.escape(self.where[:-2])}</b> " if self.where else ""
         said = f"{where}<code>{self.code}</code> {_marked(self.cause)}"
         also = "".join([f"<li>{other._repr_html_()}</li>" for other in self.also])
@@ -89,7 +89,7 @@ class Diagnosis:
         return said + mend + (f"<ul>{also}</ul>" if also else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict of strings, ints, None, and dicts for `also`; `process` is there if it is not empty."""
+        """Return the fields as a dict of strings, ints, None, and dicts for `also`; `process` is left out if empty."""
         names = [f.name for f in dataclasses.fields(self) if not f.name.startswith("_") and (f.name != "process" or self.process)]
         fields = {name: getattr(self, name) for name in names}
         return fields | {"also": [other.to_dict() for other in self.also]}
@@ -101,32 +101,32 @@ class Diagnosis:
 
     @property
     def label(self) -> str:
-        """Return what `mend` is: a "fix", code that can be written as it stands, or "advice"; and whether it was tried."""
+        """Return the kind of `mend`: "fix" for code that can be pasted, else "advice"; and the outcome if it was tried."""
         return self._tried or ("fix" if self._fixes and not re.search(r"\btry\b", self.mend) else "advice")
 
     @property
     def at_fault(self) -> bool:
-        """Return whether something broke a connection that the program makes."""
+        """Return whether the code broke a connection that the program makes."""
         return not (self.connected or (self.code in CODES and CODES[self.code].harmless))
 
     @property
     def where(self) -> str:
-        """Return the process and the line, as the start of a sentence; empty where neither is known."""
+        """Return the process and the line as the start of a sentence; empty if neither is known."""
         return self._place_beside(None)
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Return the key of the cause, which all of its sources share: the op is one where the sentence tells it."""
+        """Return the key of the cause, by which sources are grouped. The op counts only if the sentence names it."""
         return self.code, self.file, self.line, self.op if self.op is not None and self.op in self.cause else None
 
 
 def _marked(sentence: str) -> str:
-    """Return a sentence as HTML, its code in `<code>`."""
+    """Return a sentence as HTML, with its code in `<code>`."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(sentence))
 
 
 class Lack(NamedTuple):
-    """The lack of a source: its gradient, or the value `of` a target, is "None", "zeros", "NaN", "infinite", or "" if right."""
+    """The flaw of one source: its gradient, or the value `of` a target, is "None", "zeros", "NaN" or "infinite"; "" if right."""
 
     source: str
     what: str
@@ -138,7 +138,7 @@ Found = tuple[Lack, Diagnosis]
 
 
 def by_cause(diagnoses: Iterable[tuple[T, Diagnosis]]) -> list[tuple[list[T], Diagnosis]]:
-    """Group by cause, each with its first Diagnosis; faults come first."""
+    """Group items by cause, each group with its first Diagnosis; faults come first."""
     found: dict[Any, tuple[list[T], Diagnosis]] = {}
     for of, diagnosis in diagnoses:
         found.setdefault(diagnosis.place, ([], diagnosis))[0].append(of)
@@ -146,13 +146,13 @@ def by_cause(diagnoses: Iterable[tuple[T, Diagnosis]]) -> list[tuple[list[T], Di
 
 
 def listed(names: list[str]) -> str:
-    """Join names in a row, the first of many."""
+    """Join names with commas, and count the rest of a long list."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def counted(lacks: Iterable[Lack], total: int) -> str:
-    """Return how many of so many sources have no gradient, and how many one of zeros, NaN or infinity: "3 of 8 have no …"."""
+    """Return the numbers of sources without a gradient, or with one of zeros, NaN or infinity: "3 of 8 have no …"."""
     of_values = [lack for lack in lacks if lack.of != "gradient"]
     of_gradients = [lack for lack in lacks if lack.of == "gradient" and lack.what]
     said = [f"{lack.source} is {lack.what}" for lack in of_values]
@@ -166,9 +166,9 @@ def counted(lacks: Iterable[Lack], total: int) -> str:
 
 
 def told(found: Iterable[Found], beside: str | None) -> list[str]:
-    """Return the lines about what sources lack: each cause once, faults first, and at the end what lacks nothing.
+    """Return the lines of a report about sources: each cause once, faults first, connected sources last.
 
-    The lines of the file `beside` are named by their numbers alone.
+    Places in the file `beside` are shown by their line numbers alone.
     """
     lines: list[str] = []
     for lacks, diagnosis in by_cause(found):
@@ -181,9 +181,9 @@ def told(found: Iterable[Found], beside: str | None) -> list[str]:
 
 
 class Diagnoses:
-    """The reasons for the gradients of several sources, a list, tuple or dict of each Diagnosis, as the sources were given.
+    """The reasons for the gradients of several sources: a list, tuple or dict of Diagnosis objects.
 
-    The text, and in a notebook the table, have each cause once, faults first.
+    The text, and the table in a notebook, show each cause once, faults first.
     """
 
     _found: Sequence[Found] = ()
@@ -207,7 +207,7 @@ class Diagnoses:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the table as HTML for a notebook."""
         rows = []
         for lacks, diagnosis in by_cause(self._found):
             names = html.escape(listed([lack.source for lack in lacks]))
@@ -230,7 +230,7 @@ class InDict(Diagnoses, dict[Any, Any]):
 
 
 def shown(answers: Any, found: Sequence[Found]) -> Any:
-    """Return a list, tuple or dict of answers as one that shows what was `found` as a table; all else as it is."""
+    """Wrap a list, tuple or dict of answers so that it prints `found` as a table; return other answers unchanged."""
     kinds: dict[Any, Any] = {list: Listed, tuple: InTuple, dict: InDict}
     if found and type(answers) in kinds:
         answers = kinds[type(answers)](answers)

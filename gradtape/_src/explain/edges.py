@@ -28,9 +28,9 @@ SMALLER = "try smaller values: another initialization, a normalization, fewer st
 
 
 class Bound(NamedTuple):
-    """A bound of the argument at place `at` of an op: with it the op and its gradient are finite.
+    """A bound for the argument at place `at` of an op, within which the op and its gradient are finite.
 
-    `none` says that the other argument is 0 there, too, so that 0 can stand for the result.
+    `none` says that the other argument is also 0 where the bound moves this one, so that 0 can replace the result.
     """
 
     at: int
@@ -40,7 +40,7 @@ class Bound(NamedTuple):
 
 
 Moved = Callable[[np.ndarray], np.ndarray]
-BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # and values beyond, where an op that needs it is not finite
+BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # with values beyond it, where the op is not finite
     ("above 0", "tf.maximum(x, 1e-12)", (0.0, -1.0), lambda v: np.maximum(v, 1e-12)),
     ("above 1", "tf.maximum(x, 1 + 1e-6)", (1.0, 0.0), lambda v: np.maximum(v, 1 + 1e-6)),
     ("inside of -1 and 1", "tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)", (1.0, 2.0), lambda v: np.clip(v, -1 + 1e-6, 1 - 1e-6)),
@@ -48,7 +48,7 @@ BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # and values beyo
     ("below 80", "tf.minimum(x, 80.0)", (100.0, 200.0), lambda v: np.minimum(v, 80.0)),
     ("away from what has no inverse", "x + 1e-6 * tf.eye(tf.shape(x)[-1])", (0.0, 0.0), lambda v: _lifted(v)),
 ]
-SMALL = 1e-3  # so far a bound may move what needs none
+SMALL = 1e-3  # limit on the change of elements that are finite already
 
 
 def _lifted(values: np.ndarray) -> np.ndarray:
@@ -57,7 +57,7 @@ def _lifted(values: np.ndarray) -> np.ndarray:
 
 
 def bound_of(probe: Probe, entry: Entry) -> Bound | None:
-    """Return the bound that moves the least, of those with which an op and its gradient are finite; None if there is none."""
+    """Return the bound that makes an op and its gradient finite and changes the values least; None if no bound does."""
     best: tuple[float, Bound] | None = None
     for at, node in enumerate(entry.inputs):
         if type(node.aval) is tuple or node.aval.dtype.kind != "f" or type(entry.node.aval) is tuple:
@@ -75,13 +75,13 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
 
 
 def _counts(node: Node, moved: np.ndarray) -> bool:
-    """Return whether an input is not 0 at some element at which a bound moves another one."""
+    """Return whether an input is nonzero at an element where a bound moves the other input."""
     given = np.broadcast_arrays(value(node), moved)
     return bool((given[0][given[1] > 0] != 0).any())
 
 
 def _fits(entry: Entry, far: np.ndarray, code: str) -> bool:
-    """Return whether a bound is one for an op, of elements or of a matrix, and changes little of what is finite as it is."""
+    """Return whether a bound suits an op: one of elements or of a matrix, that hardly changes finite elements."""
     result, of_a_matrix = value(entry.node), code.endswith("[-1])")
     if of_a_matrix or not _by_element(entry):
         return of_a_matrix and not _by_element(entry)
@@ -89,29 +89,32 @@ def _fits(entry: Entry, far: np.ndarray, code: str) -> bool:
 
 
 def _by_element(entry: Entry) -> bool:
-    """Return whether an op computes each element of that of its inputs: of one input, turned around, the result turned around."""
+    """Return whether an op is element-wise. An op of one input is, if it commutes with `flip`."""
     if entry.node.op.broadcasting or len(entry.inputs) > 1:
         return bool(entry.node.op.broadcasting)
     try:
         there, back = [value(again_with(entry, change).node) for change in (elsewhere, lambda i, v: np.flip(elsewhere(i, v)))]
-    except Exception:  # the op takes no such input
+    except Exception:  # the op does not accept such an input
         return False
     return np.array_equal(np.flip(there), back, equal_nan=True)
 
 
 def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> bool:
-    """Return whether an op and its gradient are finite with other values of an input."""
+    """Return whether an op and its gradient are finite if an input has other values."""
     try:
         again = again_with(entry, instead(node, lambda _: values))
         found = [probe.contribution(again, node, dense(again.node)) for node in again.inputs if node.aval.inexact]
         results = [value(again.node), *[array(given) for given in found if given is not None]]
-    except Exception:  # the op takes no such input
+    except Exception:  # the op does not accept such an input
         return False
     return all(bool(np.isfinite(result).all()) for result in results)
 
 
 def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None = None, masked: bool = False) -> Advice:
-    """Return the advice for the op of a break, or for another one in its line; of a square root in a function for that."""
+    """Return the advice for the op of a break, or for `op` in its line.
+
+    A root inside of another function gets that one's advice.
+    """
     op = op or b.op
     known = ops.get(op or "")
     own = "" if known is None else known.at_edge
@@ -130,7 +133,7 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
             return own, None
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
         return in_its_words(own.replace("square(x)", f"square(x), {over}"), b, op)
-    if op == DIVIDE and re.search(r"std\(|norm\(", written):  # whose own derivative is not finite at 0
+    if op == DIVIDE and re.search(r"std\(|norm\(", written):  # the derivative of std and norm is not finite at 0
         return at_the_edge(b, otherwise, None, SQRT, masked)
     if (stable := rewritten.stable(b.line)) is not None:
         formula, written = stable

@@ -1,4 +1,4 @@
-"""The code in a fix as a change of the user's file: where it belongs follows from its form, and from the line of the break."""
+"""The code in a fix as a change of the user's file; the form of the code and the line of the break decide where it goes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gradtape._src.explain.evidence import Said, Span
 from gradtape._src.explain.syntax import SCOPES, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
-BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # what is written below, and what stands there
+BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # new code for a line below, and the code that is there now
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
-HARMLESS = (ast.Call, ast.keyword, *SIMPLE)  # around an expression that needs no brackets
+HARMLESS = (ast.Call, ast.keyword, *SIMPLE)  # parents of an expression that needs no brackets
 
 
 class Edit(NamedTuple):
-    """Lines of a file, from `first` to `last`, and what is to stand there; where `last` is `first - 1`, before `first`."""
+    """A replacement of a file's lines `first` to `last` by `lines`; an insertion before `first` if `last` is `first - 1`."""
 
     file: str
     first: int
@@ -34,18 +34,18 @@ class Edit(NamedTuple):
 
 
 Fix = tuple[Edit, ...]
-Files = Mapping[str, str]  # the text of files that were changed
+Files = Mapping[str, str]  # file name → text of a changed file
 
 
 def lines_of(file: str, files: Files) -> list[str]:
-    """Return the lines of a file, as `files` has it or as it is."""
+    """Return the lines of a file: from `files` if it was changed, else from disk."""
     return files[file].splitlines() if file in files else [line.rstrip("\r\n") for line in linecache.getlines(file)]
 
 
 def applied(fix: Fix, files: Files) -> dict[str, str]:
-    """Return the text of all files that were changed, after one more fix."""
+    """Return the text of all changed files, after one more fix."""
     changed = dict(files)
-    for edit in sorted(fix, key=lambda e: (e.first, e.last), reverse=True):  # from below, where no line above moves
+    for edit in sorted(fix, key=lambda e: (e.first, e.last), reverse=True):  # bottom up: line numbers above stay valid
         lines = lines_of(edit.file, changed)
         lines[edit.first - 1 : edit.last] = edit.lines
         changed[edit.file] = "\n".join(lines) + "\n"
@@ -53,20 +53,20 @@ def applied(fix: Fix, files: Files) -> dict[str, str]:
 
 
 def moved(file: str | None, number: int | None, fix: Fix) -> int | None:
-    """Return the number that a line of a file has after a fix."""
+    """Return the new number of a line after a fix."""
     if number is None:
         return None
     own = [e for e in fix if e.file == file]
     away = next((e for e in own if not e.lines and e.first <= number <= e.last), None)
     into = next((e for e in own if away is not None and e.last < e.first), None)
-    if away is not None and into is not None:  # the line itself moves
+    if away is not None and into is not None:  # the fix moves this line
         number = into.first + number - away.first
     before = [e for e in own if e.last < number and e is not into]
     return number + sum(len(e.lines) - (e.last - e.first + 1) for e in before)
 
 
 def diff(files: Files) -> list[str]:
-    """Return what was changed in files: the lines of a unified diff without context, by the short names of the files."""
+    """Return the lines of a unified diff without context and file headers."""
     shown: list[str] = []
     for file, after in files.items():
         found = difflib.unified_diff(lines_of(file, {}), after.splitlines(), file, file, n=0, lineterm="")
@@ -75,9 +75,9 @@ def diff(files: Files) -> list[str]:
 
 
 def fixes(line: Line, said: Said, asked: Line, tape: str) -> tuple[Fix, ...]:
-    """Return the changes that the code in a line's fix stands for, each on its own, in the order in which they are told.
+    """Return one Fix for each code in the advice, in order.
 
-    `asked` is the line of the gradient call. Code with a name that has no value where it would stand is left out.
+    `asked` is the line of the gradient call. A fix is left out if a name in it would have no value at its place.
     """
     found, mend = text.statement(line), said.mend
     file, number = text.file(line), text.number(line)
@@ -118,7 +118,7 @@ def _parsed(code: str) -> list[ast.stmt] | None:
 
 
 def _is_statement(code: str, instead: ast.stmt) -> bool:
-    """Return whether code is a statement that can stand for another one; of a call if it calls the same, or assigns."""
+    """Return whether code can replace a statement. A call must be of the same function, or of `assign`."""
     match _parsed(code):
         case [ast.Expr(ast.Call(func=function)), *_]:
             same = isinstance(instead, ast.Expr) and isinstance(instead.value, ast.Call)
@@ -143,7 +143,7 @@ def _spaces(file: str, number: int) -> str:
 
 
 def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
-    """Yield the call of `watch` in the tape's block: at its beginning, or behind the statement that computes what it watches."""
+    """Yield the call of `watch` in the tape's block: at its start, or behind the statement that computes the watched value."""
     file, tape = text.file(asked), opened_before(asked, "GradientTape")
     if file is None or tape is None:
         return
@@ -170,7 +170,7 @@ def _persistent(code: str, asked: Line) -> Iterator[Fix]:
 
 
 def _trainable(code: str, asked: Line) -> Iterator[Fix]:
-    """Yield the trainable variables in the place of all those of the same model, in the function of the gradient call."""
+    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the gradient call's function."""
     holder, file = code.rpartition(".")[0], text.file(asked)
     for node in within(scope_of(asked), ast.Attribute):
         if node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
@@ -178,7 +178,7 @@ def _trainable(code: str, asked: Line) -> Iterator[Fix]:
 
 
 def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
-    """Yield the statement of the break somewhere else: in the tape's block, or before a pause; or nowhere."""
+    """Yield the removal of the break's statement, or its move into the tape's block or before a pause."""
     file = str(text.file(line))
     last = found.end_lineno or found.lineno
     lines = [written.strip() for written in linecache.getlines(file)[found.lineno - 1 : last]]
@@ -201,7 +201,7 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:
-    """Yield a statement in the place of that of the break, with what it changes further below."""
+    """Yield the replacement of the break's statement, with the changes of later lines that it needs."""
     last = found.end_lineno or found.lineno
     if not names_in(ast.parse(code)) <= bound(file, last + 1):
         return
@@ -222,7 +222,7 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
 
 
 def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
-    """Yield an expression in the place of the one that the break names."""
+    """Yield the replacement of the expression that the break names."""
     first = place[0]
     parts = _parsed(code)
     match parts:
@@ -236,7 +236,7 @@ def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
 
 
 def _replaced(file: str, span: Any, code: str) -> Edit:
-    """Return the lines of an expression with other code in its place; columns count bytes."""
+    """Return the edit of an expression's lines that replaces the expression by code; columns count bytes."""
     first, last, start, stop = span
     before = linecache.getline(file, first).rstrip("\r\n").encode()[:start].decode()
     after = linecache.getline(file, last).rstrip("\r\n").encode()[stop:].decode()
@@ -244,17 +244,17 @@ def _replaced(file: str, span: Any, code: str) -> Edit:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Return the names that code reads, without those that it binds itself."""
+    """Return the names that code reads without binding them itself."""
     arguments = {a.arg for n in within(node, ast.Lambda) for a in n.args.args}
     return named_in(node, ast.Load) - named_in(node, ast.Store) - arguments
 
 
 def bound(file: str, number: int) -> set[str]:
-    """Return the names that have a value where a line of a file begins: of its function those that are set above."""
+    """Return the names that are bound before a line; of its own function, only those bound above it."""
     whole = text.tree(file) or ast.Module([], [])
     around = [n for n in within(whole, SCOPES) if n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
     found = set(dir(builtins))
-    if not os.path.exists(file):  # a cell of a notebook: what it reads was set in another one
+    if not os.path.exists(file):  # names in a notebook's cell may be bound in another cell
         found |= names_in(whole)
     innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
     for scope in [whole, *around]:

@@ -1,4 +1,4 @@
-"""Evidence: what is known of one break, a class for each code, with its sentences and its row of the documentation."""
+"""Evidence about one break: a class for each code, with its sentences and its row of the documentation."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Span = tuple[int, int, int, int]
 class Said(NamedTuple):
     """The cause and the fix of a break, in the user's own names.
 
-    `place` is where the expression stands that the code in the fix replaces; None where that is no expression. `whole` says
-    that the code is all that is to be done.
+    `place` is the span of the expression that the code in the fix replaces, or None. `whole` says that the code is the complete
+    fix.
     """
 
     cause: str
@@ -36,7 +36,7 @@ class Said(NamedTuple):
     whole: bool = True
 
 
-CODES: dict[str, type[Evidence]] = {}  # those with a row of their own
+CODES: dict[str, type[Evidence]] = {}  # codes that have their own row in the documentation
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
@@ -44,12 +44,12 @@ CODES: dict[str, type[Evidence]] = {}  # those with a row of their own
 class Evidence:
     """The evidence of one break: the user's line, the op type, and the step.
 
-    - `apart`: it is on another way from the source to the target than those before it.
-    - `early`: it was before the tape opened.
-    - `decides`: what comes of it is no value, but decides "branch", "index" or "size".
+    - `apart`: the break is on another path than those before it.
+    - `early`: the op ran before the tape opened.
+    - `decides`: the result is not used as a value, but decides a "branch", an "index" or a "size".
 
-    A class that sets `when` is a code, with a row in the table of its `page` in the documentation: when it is the answer, and
-    which line is `named`. Its fields have all else that its sentences say. A refinement gives other evidence of that class.
+    A class that sets `when` is a code, with a row in the table of its `page` in the documentation: the conditions for it, and the
+    line that is `named`. Its fields hold the other facts for its sentences. A refinement gives other evidence of that class.
     """
 
     line: Line
@@ -63,34 +63,34 @@ class Evidence:
     when: ClassVar[str]
     named: ClassVar[str] = ""
     page: ClassVar[str] = "none"
-    meant: ClassVar[bool] = False  # it is written to break the connection
-    harmless: ClassVar[bool] = False  # the source has no part in the target, which is often meant so: told after faults
+    meant: ClassVar[bool] = False  # the code is written to break the connection, as `stop_gradient` is
+    harmless: ClassVar[bool] = False  # the target does not use the source, which is often intended: reported after faults
 
     def __init_subclass__(cls) -> None:
-        if inspect.get_annotations(cls):  # to make such a class takes a while
+        if inspect.get_annotations(cls):  # creating a dataclass takes a while
             dataclass(frozen=True, eq=False, kw_only=True, repr=False)(cls)
         if "when" in vars(cls):
             CODES[cls.code] = cls
 
     @property
     def written(self) -> str:
-        """The line, quoted, or the op where there is no source."""
+        """The line in quotes, or the op if there is no source."""
         found = text.text(self.line)
         if found is not None:
             return f"`{found}`"
         return f"the op {self.op}" if self.op else "the line"
 
     def said(self, w: Words) -> Said:
-        """Return the cause and the fix for one source."""
+        """Return the cause and the fix of the break, for one source."""
         raise NotImplementedError
 
 
 class OfOp(Evidence):
-    """A line breaks the connection by its meaning, wherever it runs."""
+    """A break that follows from the meaning of the line, wherever it runs."""
 
 
 class OfZeros(Evidence):
-    """A gradient that exists becomes zero."""
+    """A break at which an existing gradient becomes zero."""
 
     page = "zeros"
 
@@ -100,13 +100,13 @@ Finder = Callable[P, Evidence | None]
 
 
 class Finders(Generic[P]):
-    """Functions that look for a code each, in the order of their ranks."""
+    """Functions that each look for one code, ordered by rank."""
 
     def __init__(self) -> None:
         self._ranked: list[tuple[int, Finder[P]]] = []
 
     def __call__(self, rank: int) -> Callable[[Finder[P]], Finder[P]]:
-        """Return the decorator of a function that is asked after those of a lower rank."""
+        """Return the decorator that registers a function behind those of a lower rank."""
 
         def register(finder: Finder[P]) -> Finder[P]:
             self._ranked.append((rank, finder))
@@ -116,19 +116,19 @@ class Finders(Generic[P]):
         return register
 
     def first(self, *given: P.args, **more: P.kwargs) -> Evidence | None:
-        """Return what the first function finds that finds anything."""
+        """Return the first evidence that is found; None if no function finds any."""
         for _, finder in self._ranked:
             if (found := finder(*given, **more)) is not None:
                 return found
         return None
 
 
-of_steps: Finders[[View, Name, Step, Op | None]] = Finders()  # what an op does to one of its inputs
+of_steps: Finders[[View, Name, Step, Op | None]] = Finders()  # the effect of an op on one of its inputs
 of_places: Finders[[View, Name, Step, Step]] = Finders()  # a step that the tape did not record, and the call around it
-of_no_way: Finders[[Apart]] = Finders()  # a source from which no op leads to the target
-of_zeros: Finders[[Tried]] = Finders()  # an op that passes zeros on
+of_no_way: Finders[[Apart]] = Finders()  # a source without a path of ops to the target
+of_zeros: Finders[[Tried]] = Finders()  # an op whose contribution is zero
 
 
 def cited(line: Line) -> str:
-    """Return a line in quotes, and its place."""
+    """Return a line in quotes, followed by its place."""
     return f"`{text.text(line)}` ({place(text.file(line), text.number(line))})"

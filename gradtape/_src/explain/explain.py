@@ -1,4 +1,4 @@
-"""`explain`: why a gradient is None, after the fact, from the journal."""
+"""`explain`: the reason for a gradient of None, found after the fact in the journal."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def explain(target: Any, sources: Tensor | Variable, tape: GradientTape | None =
 def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any: ...
 @public
 def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
-    """Explain why the gradient of `target` with respect to each of `sources` is None or zero: a nest of `Diagnosis` like
-    `sources`.
+    """Explain why the gradient of `target` with respect to each of `sources` is None or zero.
 
-    None is explained after the fact, from what the library remembers of the last programs that ran; nothing is run again.
-    Zeros need values: the recorded program is run again, if the tape is persistent or `gradtape.config.keep_last_step(True)`
-    in force. Without `tape` the answer is about the latest gradient call that had these sources. TypeError for a source that
-    is neither a tensor nor a variable. A list, tuple or dict of answers prints as a table: each cause once, faults first.
+    Returns a nest of `Diagnosis` in the structure of `sources`. A list, tuple or dict prints as a table with each cause once,
+    faults first. None is explained from the journal of the latest programs; nothing is run again. Zeros need values, so the
+    recorded program is run again: the tape must be persistent, or `gradtape.config.keep_last_step(True)` in force. Without `tape`
+    the answer is about the latest gradient call with these sources. TypeError for a source that is neither a tensor nor a
+    variable.
 
     >>> x = tf.constant(3.0)
     >>> with tf.GradientTape() as tape:
@@ -101,10 +101,10 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
 def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     """Find the op at which the NaN or infinity in `target`, or its gradient with respect to each of `sources`, begins.
 
-    A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in the
-    forward or the backward pass, or the target; "connected" where both are finite. Masked elements are not blamed. The
-    recorded program is run again, so the tape has to be persistent, or `gradtape.config.keep_last_step(True)` in force:
-    RuntimeError if neither is so.
+    Returns a nest of `Diagnosis` in the structure of `sources`. Its code is "nan_origin" or "inf_origin" at the first op of the
+    forward or backward pass whose non-finite value reaches the gradient or the target. It is "connected" where both are finite.
+    Masked elements are not blamed. The recorded program is run again. RuntimeError unless the tape is persistent or
+    `gradtape.config.keep_last_step(True)` is in force.
 
     >>> x, z = tf.Variable([0.0, 1.0]), tf.Variable([0.0, 0.0])
     >>> with tf.GradientTape(persistent=True) as tape:
@@ -126,12 +126,12 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
     return shown(nest.unflatten(spec, found), question.found(flat, lacks, found))
 
 
-_of_graphs: dict[Any, Diagnosis] = {}  # a source's key → the answer in the latest call of `tf.gradients`
+_of_graphs: dict[Any, Diagnosis] = {}  # key of a source → its answer from the latest call of `tf.gradients`
 MOST_REMEMBERED = 1024
 
 
 def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
-    """Keep the answers about the sources of a call of `tf.gradients`, for one who asks later, without the target."""
+    """Keep the answers of a `tf.gradients` call, so that `explain` can repeat them later without the target."""
     if len(_of_graphs) >= MOST_REMEMBERED:
         _of_graphs.clear()
     for source, diagnosis in zip(_checked(sources), found, strict=True):
@@ -139,7 +139,7 @@ def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame that is not the library's."""
+    """Return the innermost frame of the user's code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and internal[frame.f_code.co_filename]:
         frame = frame.f_back
@@ -158,7 +158,7 @@ def _checked(sources: Sequence[Any]) -> Sequence[Any]:
 
 
 class AskedCall(NamedTuple):
-    """A gradient call, its tape, the names of its targets, and its words for a source; `call` is None if there was none."""
+    """A gradient call, its tape, the names of its targets, and the source's key in it; `call` is None if there was none."""
 
     call: Asked | None
     tape: Taped | None
@@ -167,7 +167,7 @@ class AskedCall(NamedTuple):
 
 
 class Question:
-    """One target, which the code calls `target`, and the tape that is asked if one was given; `about` answers for a source."""
+    """One target, named `target` in the user's code, and the tape if one was given; `about` answers for a source."""
 
     def __init__(
         self,
@@ -197,14 +197,14 @@ class Question:
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
-        """Create the question about a target; if that is None, as a gradient may be, about the latest gradient call."""
+        """Create the question about a target. If it is None, such as a missing gradient, ask about the latest gradient call."""
         if sources and tape is None and all(part is None for part in nest.flatten(target)):
             return cls.of_latest_call(sources[0], frame)
         return cls(target, tape, frame)
 
     @classmethod
     def of_latest_call(cls, source: Any, frame: FrameType | None) -> Question:
-        """Create the question about a source in the latest gradient call that had it, for any target."""
+        """Create the question about the latest gradient call with this source, for any target."""
         key = _key(source)
         inside, finished = of_source(key), asked_in_functions()
         calls = [c for c in list(journal.calls) if key in c.sources and c.start[0] not in finished]
@@ -213,7 +213,7 @@ class Question:
         return cls([], None, frame, calls[-1].targets if calls else [])
 
     def _asked_outside(self) -> bool:
-        """Return whether a gradient call outside of functions was about the target, or its tape saw what gave the target."""
+        """Return whether a gradient call outside of functions had the target, or its tape recorded the target."""
         names = set(self._names)
         calls = list(journal.calls)
         seen = {segment for call in calls for segment in call.tape.segments}
@@ -222,7 +222,7 @@ class Question:
         )
 
     def _name_of_tape(self, taped: Taped | None) -> str:
-        """Return the name of the tape that was asked in the user's code; where that has none, of any tape there."""
+        """Return the tape's name in the user's code; the name of any tape there if this one has none."""
         frame, asked = self._frame, self._tape
         if asked is None and taped is not None:
             asked = taped.tape()
@@ -258,7 +258,7 @@ class Question:
         return CONNECTED if case.call is None or consumed is None else words.diagnoses([TapeUsed(consumed)])
 
     def _detailed(self, breaks: Sequence[Evidence], view: View, case: AskedCall, source: Source) -> list[Evidence]:
-        """Return the breaks with what the code around them tells: other tapes, functions, and the objects that hold variables."""
+        """Add the evidence around each break: other tapes, functions, and the objects that hold variables."""
         told: list[Evidence] = []
         for broken in breaks:
             match broken:
@@ -266,7 +266,7 @@ class Question:
                     broken = replace(broken, parts=view.of_several_tapes(step))
                 case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
                     broken = replace(broken, function=code.co_qualname.rpartition("<locals>.")[2])
-                case Stopped() if view.tape is None or not view.tape.persistent:  # which is asked for one target only
+                case Stopped() if view.tape is None or not view.tape.persistent:  # such a tape is asked for one target only
                     end = dead_end(view, source, self.history.before(case.targets))
                     broken = replace(broken, forgotten=end if end is not None and never_read(end) else None)
                 case State(step=Step() as step) if (changed := self.history.held_by(step.name)) is not None:
@@ -278,7 +278,7 @@ class Question:
         return through(told)
 
     def _at_calls(self, breaks: Sequence[Evidence], asked: Line) -> list[Evidence]:
-        """Return the breaks at the statements beside the tape that brought them about, for a gradient asked for at a line."""
+        """Move each break to the statement beside the tape that caused it; `asked` is the line of the gradient call."""
         found: list[Evidence] = []
         for k, broken in enumerate(breaks):
             if isinstance(broken, Unused) and not of_another_object(broken.line, asked):
@@ -287,7 +287,7 @@ class Question:
         return merged(found)
 
     def _holders(self, method: str) -> dict[int, tuple[str, Any]]:
-        """Return the objects with a method that hold variables, by their numbers."""
+        """Return the objects that have a method of this name and hold variables, by the variables' numbers."""
         if method not in self._holding:
             self._holding[method] = holders_with(method, self._frame)
         return self._holding[method]
@@ -297,7 +297,7 @@ class Question:
         return name_of(source, self._frame, self._paths) or _own_name(source)
 
     def found(self, sources: Sequence[Any], lacks: Sequence[str], answers: Sequence[Diagnosis]) -> list[Found]:
-        """Return what sources lack, by their names in the user's code, each with its Diagnosis."""
+        """Return the flaw of each source, by its name in the user's code, with its Diagnosis."""
         return [(Lack(self.name_of(s), what), answer) for s, what, answer in zip(sources, lacks, answers, strict=True)]
 
     def _held_by(self, name: Name) -> str | None:
@@ -311,7 +311,7 @@ class Question:
         call = case.call if case.call is not None and case.key in case.call.sources else None
         elsewhere = call is not None and (self._frame is None or call.line[0] is not self._frame.f_code)
         given = None
-        if call is not None and (elsewhere or not named):  # the words of the function that asked, not of the one that explains
+        if call is not None and (elsewhere or not named):  # name the source as the asking function does, not the explaining one
             given = text.argument(call.line, call.sources.index(case.key))
         line = text.NO_LINE if case.call is None else case.call.line
         tape = (text.tape_of(line) if elsewhere else None) or self._name_of_tape(case.tape)
@@ -320,7 +320,7 @@ class Question:
     # -- with values
 
     def about_zeros(self, sources: Sequence[Any]) -> list[Diagnosis]:
-        """Return the diagnoses of sources that have a gradient: "connected", or why it is zero."""
+        """Return the diagnoses of sources that have a gradient: "connected", or the reason for zeros."""
         return self._with_values(sources, self._about_zero, NO_VALUES) or []
 
     def _about_zero(self, probe: Probe, i: int, source: Any, asked: AskedCall | None = None) -> Diagnosis:
@@ -343,7 +343,7 @@ class Question:
         found = self._with_values(sources, self._about_nan, None)
         if found is None or self._inside is None or all(answer.connected for answer in found):
             return found
-        self._inside = self._inside.while_finite()  # what was not finite before a step became so in an earlier one
+        self._inside = self._inside.while_finite()  # values that were not finite before this step come from an earlier one
         earlier = self._with_values(sources, self._about_nan, None) or found
         return [now if before.connected else before for before, now in zip(earlier, found, strict=True)]
 
@@ -354,14 +354,14 @@ class Question:
         return CONNECTED if found is None else self._words(source).diagnosis(found)
 
     def about_target(self, source: Any) -> Diagnosis | None:
-        """Return the origin of a NaN or infinity in the target, of which no gradient has one; None if it is not known."""
+        """Return the origin of a NaN or infinity in a target whose gradients are all finite; None if unknown."""
         found = self._with_values([source], self._about_nan, None)
         return None if found is None or found[0].connected else found[0]
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int | str, str, str, Diagnosis]]:
-        """Yield the gradients in which `flaw` finds something, of a gradient call in the open function, or else its target.
+        """Yield the gradients of a call in the open function in which `flaw` finds something, or else its target.
 
-        Each as `(position or "target", name of the source, flaw, why)`.
+        Each is `(position or "target", name of the source, flaw, why)`.
         """
         assert self._inside is not None
         self.target = text.target_of(call.line) or self.target
@@ -376,7 +376,7 @@ class Question:
             finite = True
             for i, (place, source) in enumerate(zip(places, found.sources, strict=True)):
                 gradient = probe.gradient(i)
-                what = "zeros" if gradient is None else flaw(gradient)  # of what is not used in this run
+                what = "zeros" if gradient is None else flaw(gradient)  # sources without a cotangent are unused in this run
                 if what == "zeros":
                     case = AskedCall(call, call.tape, call.targets, call.sources[place])
                     yield place, self.name_of(source), what, self._about_zero(probe, i, source, case)
@@ -390,8 +390,9 @@ class Question:
     def _with_values(
         self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None
     ) -> list[Diagnosis] | None:
-        """Return the diagnosis of each source in view of the values; `otherwise` where there are none, and None if that is
-        None.
+        """Return a diagnosis for each source, made by `say` from the values.
+
+        A source without values gets `otherwise`; the result is None if `otherwise` is None.
         """
         answers: list[Any] = [otherwise] * len(sources)
         for indices, found in self._again(sources):
@@ -406,7 +407,7 @@ class Question:
         return answers
 
     def _again(self, sources: Sequence[Any]) -> Iterator[tuple[list[int], Again | None]]:
-        """Yield for the sources of one gradient call each their positions, and the record that runs again."""
+        """Yield, for each gradient call, the positions of its sources and the record to run again."""
         if self._inside is None:
             tape = self._recorded(sources)
             yield list(range(len(sources))), None if tape is None else Again(tape, sources, self._targets)
@@ -419,7 +420,7 @@ class Question:
             yield indices, again(self._inside, first.tape, first.targets, of_call)
 
     def _recorded(self, sources: Sequence[Any]) -> GradientTape | None:
-        """Return the tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
+        """Return a tape that can be run again: the given one, that of the latest gradient call, or the kept step."""
         taped = self._case(sources[0]).tape if sources else self._taped(None)
         tapes: list[GradientTape | None] = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
         for tape in tapes:
@@ -430,17 +431,17 @@ class Question:
     # -- which call, which tape
 
     def _case(self, source: Any) -> AskedCall:
-        """Return the latest gradient call that had this source (on the given tape, if any), and its targets."""
+        """Return the latest gradient call with this source, on the given tape if any, and its targets."""
         key = _key(source)
         if self._inside is not None:
             return self._case_inside(self._inside, key)
         calls = [c for c in self.history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
-        about = [c for c in calls if set(self._names) & set(c.targets)]  # another thread may ask for it, too
+        about = [c for c in calls if set(self._names) & set(c.targets)]  # other threads may have asked about the same source
         call = about[-1] if about else calls[-1] if calls else None
         return AskedCall(call, self._taped(call), self._names, key)
 
     def _case_inside(self, inside: Inside, outer: int | Name) -> AskedCall:
-        """Return the same case in a function, which may return another value than the target of the call."""
+        """Return the case inside of a function. The function may return another value than the call's target."""
         keys = inside.keys(outer)
         call = inside.call(keys)
         targets = [inside.innermost(name) for name in self._names]
@@ -453,7 +454,7 @@ class Question:
         return AskedCall(call, call.tape, targets, key)
 
     def _by_call(self, case: AskedCall) -> Diagnosis | None:
-        """Return the diagnosis that follows from the call's own result."""
+        """Return the diagnosis that follows from the call's own result; None if that is not enough."""
         call = case.call
         if call is None or case.key not in call.sources or not set(case.targets) & set(call.targets):
             return None
@@ -468,7 +469,7 @@ class Question:
         return None
 
     def _taped(self, call: Asked | None) -> Taped | None:
-        if self._in_graph:  # `tf.gradients` differentiates the graph, whichever tapes there are
+        if self._in_graph:  # `tf.gradients` differentiates the graph and ignores tapes
             return None
         if self._tape is not None:
             if self._tape._recording:
@@ -487,13 +488,13 @@ class Question:
         return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
     def _spoken_names(self, source: Any, called: str, used: set[int]) -> set[str]:
-        """Return the source's names in the code, and its holders that hold no variable that is `used`."""
+        """Return the source's names in the code, and the names of its holders that hold no `used` variable."""
         names = {called} | names_of(source, self._frame)
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
 
     def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Evidence]:
-        """Return all breaks on the path, in order from the source."""
+        """Return all breaks on the path, ordered from the source to the target."""
         if not source.inexact and (fault := view.first_fault(source, None)) is not None:
             return [fault]
         way = view.way(source, targets) if targets else None
@@ -524,7 +525,7 @@ class Question:
     def _of_earlier_steps(
         self, view: View, way: Sequence[tuple[Name, Step]], breaks: Sequence[Evidence], asked: Any
     ) -> list[Evidence]:
-        """Return the breaks, with one at an op of the tape's block that ran in an earlier step where this one takes its value."""
+        """Move each break at an op of an earlier step to the line of this step that takes the op's value."""
         call = self._case(asked).call
         block = set() if call is None else {n.lineno for n in statements_under_tape(call.line)}
         told = list(breaks)
@@ -538,7 +539,7 @@ class Question:
         return told
 
     def _rebound(self, source: Source, asked: Any) -> Evidence | None:
-        """Return the statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
+        """Return the statement that replaced a Variable by the source, a tensor computed from that Variable."""
         if self._frame is None or source.variable is not None:
             return None
         before = [step for name in self.history.before(source.names) if (step := self.history.steps.get(name)) is not None]
@@ -552,9 +553,9 @@ class Question:
         return None
 
     def _succeeded(self, source: Source, asked: Any) -> Evidence | None:
-        """Return the statement that put the source, a tensor, in the place of a Variable: a step that makes new values.
+        """Return the statement of a functional update that put the source, a tensor, in the place of a Variable.
 
-        The Variable stood there among the sources of an earlier gradient call of the same line, whose result the tensor uses.
+        In an earlier gradient call of the same line the Variable was a source, and the tensor was computed from its result.
         """
         call, key = self._case(asked).call, source.names[0]
         own = self.history.line_of(key)
@@ -575,19 +576,19 @@ class Question:
             return [rebound]
         if not self._targets and self._foreign:
             return exit_of(view, source) or [Unused(text.NO_LINE)]
-        if not targets:  # None was given for the target, and no gradient call had the source
+        if not targets:  # the given target is None, and no gradient call had the source
             return [Unknown(text.NO_LINE, asked=False)]
         spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
         return apart(view, source, targets, spoken, self._frame)
 
 
 def _key(source: Any) -> int | journal.Origin:
-    """Return the key of a source in an `Asked`."""
+    """Return the source's key in an `Asked`."""
     return source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
 
 
 def _own_name(source: Any) -> str:
-    """Return the name of a source that the user's code gives none: of a variable of Keras's the path to it."""
+    """Return the name that a source carries itself: for a Keras variable, its path."""
     return (source._path or source.name) if isinstance(source, Variable) else "the source"
 
 
@@ -596,5 +597,5 @@ def _node(value: Any) -> Node:
 
 
 def _through_state(view: View, way: Sequence[tuple[Name, Step]]) -> bool:
-    """Return whether a path goes through a variable that was assigned: all that is trained depends on each other in this way."""
+    """Return whether a path goes through an assigned variable. By such paths all trained values depend on each other."""
     return any(isinstance(view.fault(name, step), State) for name, step in way)

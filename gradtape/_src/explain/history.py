@@ -1,4 +1,4 @@
-"""The history of values, read off the journal: steps by the origins of their values."""
+"""The history of values, read from the journal: the steps, keyed by the origins of their values."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array.shape import _identity
 
-Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
+Name = tuple[Any, ...]  # an Origin; a value inside of a function: (origin of the call, …, number)
 ELSEWHERE = -1
-RESULT = "result"  # of a call, or a parameter of it: no op of its own
+RESULT = "result"  # the kind of step for a call's results and parameters, which have no op of their own
 
 
 COPIES = {READ, _identity.op}
 
 
 def opens(op: Op | None) -> bool:
-    """Return whether an op runs Programs that can be looked into; a gradient of the user's own is looked at as a whole."""
+    """Return whether an op runs Programs that the history enters. Custom gradients stay closed."""
     return isinstance(op, StructuredOp) and op.kind not in (GRADIENT, VALUE)
 
 
 class Step:
-    """One op that ran: `name` is its value's, `inputs` are those of the values that it took.
+    """One op that ran: `name` is its value's name, `inputs` are the names of its operands.
 
-    `at` is when it was recorded, `thread` where (None: not known, ELSEWHERE: not in this thread). `how` is the op's type, or
-    what a Link says. Inside of a function `at` is that of the call. `hidden` is what a custom gradient's function computed,
-    whose own gradient does not count.
+    `at` is the moment of recording, inside of a function that of the call. `thread` is the recording thread (None: unknown,
+    ELSEWHERE: another one). `how` is the op's type, or the kind of a Link. `hidden` are the values that the function of a custom
+    gradient computed; their own gradients are not used.
     """
 
     __slots__ = ("at", "attrs", "hidden", "how", "inputs", "line", "name", "op", "thread")
@@ -60,12 +60,12 @@ class Step:
 
     @property
     def of_shapes(self) -> bool:
-        """Whether it looks at shapes only, of which a value says nothing."""
+        """Whether the op reads only the shapes of its inputs, not their values."""
         return self.op is not None and self.op.of_shapes
 
 
 class History:
-    """All steps that are remembered or still pending, found by the value that they gave, and by those that they took."""
+    """All steps that are remembered or pending, indexed by their results and by their inputs."""
 
     def __init__(
         self,
@@ -76,10 +76,10 @@ class History:
     ) -> None:
         self.steps: dict[Name, Step] = {}
         self.avals: dict[Name, Any] = {}
-        self._numbers: dict[Name, list[Any]] = {}  # a step that takes Python numbers → the Avals of these at their places
-        self.lines: dict[Name, Line] = dict(list(journal.births))  # of leaves
-        self.held: dict[int, list[tuple[int, Name]]] = {}  # number of a variable → (serial of a trace, what it held then)
-        # copies, as other threads go on writing
+        self._numbers: dict[Name, list[Any]] = {}  # name of a step with Python numbers as inputs → their Avals by position
+        self.lines: dict[Name, Line] = dict(list(journal.births))  # lines of leaves
+        self.held: dict[int, list[tuple[int, Name]]] = {}  # a variable's number → (serial of a trace, value held then)
+        # copies, because other threads go on writing
         self.exits, self.tapes, self.calls = list(journal.exits), list(journal.tapes), list(journal.calls)
         ring = list(journal.ring)
         ran = {record.serial for record in ring}
@@ -104,7 +104,7 @@ class History:
         for holdings in self.held.values():
             self._updated(holdings)
         self._held_in_functions()
-        self.deciding: dict[Name, Name] = {}  # the result of a branch or loop → what decides which one runs, or how often
+        self.deciding: dict[Name, Name] = {}  # result of a branch or loop → name of its condition
         self.variables = {name for holdings in self.held.values() for _, name in holdings}
         self._add_links()
         if inside is not None:
@@ -116,7 +116,7 @@ class History:
                 self.users.setdefault(name, []).append(step)
 
     def _add_links(self) -> None:
-        """Enter what gave variables their values without an op."""
+        """Enter the values that variables got without an op."""
         for link in list(journal.links):
             if link.how == "variable":
                 self.variables.update(link.after)
@@ -127,7 +127,7 @@ class History:
                     self.steps[after] = Step(after, None, (), link.before, line, link.moment, link.thread, how)
 
     def _add_inside(self, inside: Inside) -> None:
-        """Enter what functions recorded while they were traced."""
+        """Enter the steps that functions recorded during tracing."""
         passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
         for opened in inside.opened:
             own = opened.transcript
@@ -138,7 +138,7 @@ class History:
         self.tapes = [*dict.fromkeys([*self.tapes, *inside.tapes])]
 
     def _link(self, inside: Inside) -> None:
-        """Let the parameters of these functions come from what they were given, and results from those inside."""
+        """Connect the functions' parameters with their arguments, and their results with the values inside."""
         for opened in inside.opened:
             own = opened.transcript
             for parameter, given in zip(own.inputs, opened.given, strict=False):
@@ -152,7 +152,7 @@ class History:
                 self.steps[outer] = Step(outer, None, (), (within,), line, at, thread, RESULT)
 
     def _held_in_functions(self) -> None:
-        """Note the parameters that stand for variables in the functions under trace."""
+        """Note the parameters that represent variables in the functions under trace."""
         trace: Trace | None = engine.local.trace
         while trace is not None:
             scope: Any = trace.scope
@@ -164,7 +164,7 @@ class History:
             trace = trace.parent
 
     def _updated(self, holdings: list[tuple[int, Name]]) -> None:
-        """Add what a variable held before `assign_add` and `assign_sub`: the first inputs of these ops."""
+        """Add the values of a variable before `assign_add` and `assign_sub`, which are the first inputs of these ops."""
         known = {name for _, name in holdings}
         for _, name in list(holdings):
             while (step := self.steps.get(name)) is not None and step.op in (ASSIGN_ADD, ASSIGN_SUB):
@@ -228,10 +228,10 @@ class History:
             self._step(Step(own, op, attrs, inputs, line, at, here))
 
     def _step(self, step: Step, inside: bool = False) -> None:
-        """Enter a step; if it is inside of a Program that is opened, the Programs that it calls itself are opened too."""
+        """Enter a step. Inside of an opened Program, open the Programs that the step calls as well."""
         if step.op is CUSTOM or step.op is CLOSED:
             count = step.attrs[0]
-            if step.attrs[-1]:  # transparent: the results are those of the function's own ops
+            if step.attrs[-1]:  # transparent: the gradient is that of the function's own ops
                 step.inputs, step.op, step.attrs, step.how = step.inputs[:count], None, (), RESULT
                 for place, name in enumerate(step.inputs):
                     self._result_of(step, place, [name])
@@ -245,12 +245,12 @@ class History:
             self._redirect(step)
 
     def _redirect(self, step: Step) -> None:
-        """Let an output of a call that was opened come from the result inside."""
+        """Replace an output of an opened call by the result inside of it."""
         if step.op is ELEMENT and (inside := self.steps.get((*step.inputs[0], "results", step.attrs[0]))) is not None:
             step.inputs = (inside.name,)
 
     def _open(self, names: Iterable[Name]) -> None:
-        """Open the calls from which `names` were computed."""
+        """Open the calls on the way to `names`."""
         for name in self.before(names):
             step = self.steps.get(name)
             if step is not None and opens(step.op):
@@ -259,10 +259,10 @@ class History:
             self._redirect(step)
 
     def _enter(self, call: Step) -> None:
-        """Enter the steps of the Programs that a step runs; its results are `(*name, "results", i)`."""
+        """Enter the steps of the Programs that a step runs; the results are named `(*name, "results", i)`."""
         op, attrs, inputs = call.op, call.attrs, call.inputs
         assert isinstance(op, StructuredOp)
-        ways: dict[int, list[Name]] = {}  # a result of the op → the outputs that it may be
+        ways: dict[int, list[Name]] = {}  # index of a result → the outputs that it may be
         chosen = op.decided_by(op.form(*attrs))
         deciding = None if chosen is None else inputs[chosen]
         for number, body in enumerate(op.bodies(attrs)):
@@ -282,7 +282,7 @@ class History:
                 self.deciding[(*call.name, "results", result)] = deciding
 
     def _parameters(self, call: Step, body: HeldProgram, inputs: Sequence[Name]) -> list[Name]:
-        """Return the names of a Program's parameters: its inputs' names, or new ones if it takes rows or is a loop's body."""
+        """Return the names of a Program's parameters: those of its inputs, or new ones for rows and loop bodies."""
         if not (body.rows or body.carried):
             return [inputs[i] for i in body.takes]
         names: list[Name] = []
@@ -295,7 +295,7 @@ class History:
         return names
 
     def _inside(self, call: Step, branch: int, program: Program, given: Sequence[Name]) -> list[Name]:
-        """Enter the steps of a Program on values; return the names of its outputs."""
+        """Enter the steps of a Program that is applied to values; return the names of its outputs."""
         constants = [(*call.name, branch, "constant", k) for k in range(len(program.constants))]
         self.avals.update(zip(constants, program.parameters[len(given) :], strict=True))
         parameters = [*given, *constants]
@@ -310,7 +310,7 @@ class History:
         return [name(reference) for reference in program.outputs]
 
     def _result_of(self, call: Step, place: int, names: Sequence[Name]) -> None:
-        """Let a result of a call come from any of `names`."""
+        """Enter a result of a call that may be any of `names`."""
         own = (*call.name, "results", place)
         self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, RESULT)
 
@@ -343,7 +343,7 @@ class History:
             return None
         try:
             return step.op.result(tuple(given), step.attrs)
-        except Exception:  # the op refuses Avals alone: nothing is known of its result then
+        except Exception:  # the op cannot infer a result from Avals alone
             return None
 
     def line_of(self, name: Name) -> Line:
@@ -352,21 +352,21 @@ class History:
         return step.line if step is not None else self.lines.get(name, NO_LINE)
 
     def before(self, names: Iterable[Name]) -> dict[Name, None]:
-        """Return `names` and all values that they were computed from."""
+        """Return `names` and all values on which they depend."""
         return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
 
     def since_state(self, names: Iterable[Name]) -> dict[Name, None]:
-        """Return `names` and all values that they were computed from, back to those that variables held."""
+        """Return `names` and the values on which they depend, back to the values of variables."""
         return self._reached(
             names, lambda name: self.steps[name].inputs if name in self.steps and name not in self.variables else ()
         )
 
     def hidden(self, names: Iterable[Name]) -> list[Name]:
-        """Return the values that the functions of custom gradients among `names` computed."""
+        """Return the hidden values of the custom gradients among `names`."""
         return [inner for name in names if name in self.steps for inner in self.steps[name].hidden]
 
     def after(self, names: Iterable[Name]) -> dict[Name, None]:
-        """Return `names` and all values that were computed from them."""
+        """Return `names` and all values that depend on them."""
         return self._reached(names, lambda name: [step.name for step in self.users.get(name, ())])
 
     def _reached(self, names: Iterable[Name], neighbours: Callable[[Name], Iterable[Name]]) -> dict[Name, None]:
@@ -380,12 +380,12 @@ class History:
         return found
 
     def used_variables(self, names: Iterable[Name]) -> set[int]:
-        """Return the numbers of the variables from which values were computed."""
+        """Return the numbers of the variables on which values depend."""
         used = self.before(names)
         return {number for number, holdings in self.held.items() if any(name in used for _, name in holdings)}
 
     def read_variables(self, names: Iterable[Name]) -> set[int]:
-        """Return the numbers of the variables whose values were read on the way to `names`, not what these came from."""
+        """Return the numbers of the variables that were read for `names`, without the variables behind those."""
         read = self.since_state(names)
         return {number for number, holdings in self.held.items() if any(name in read for _, name in holdings)}
 
@@ -394,17 +394,17 @@ class History:
         return list(dict.fromkeys([name for serial, name in self.held.get(number, ()) if serial >= since]))
 
     def forgot(self, names: Iterable[Name]) -> bool:
-        """Return whether one of the values was computed by a program that is not remembered."""
+        """Return whether the program that computed one of the values is forgotten."""
         return any(len(name) == 2 and name[0] and name not in self.steps and name not in self.variables for name in names)
 
     def held_by(self, name: Name) -> Any:
-        """Return the variable that holds or held a value; None if there is none, or no more."""
+        """Return the variable that holds or held a value; None if there is none, or if it was deleted."""
         numbers = [number for number, holdings in self.held.items() if any(held == name for _, held in holdings)]
         return journal.variables.get(numbers[0]) if numbers else None
 
 
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:
-    """Yield the pending traces that something leads to: the thread's own, and those of `nodes` and their inputs."""
+    """Yield the pending traces: the thread's own, those of `nodes`, and those of their inputs."""
     seen: set[int] = set()
     waiting: list[Trace] = []
 

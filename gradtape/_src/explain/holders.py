@@ -1,4 +1,4 @@
-"""The names and objects that the user's code can reach: what it calls a value, and which objects hold a variable."""
+"""The names and objects that the user's code can reach: the names of a value, and the objects that hold a variable."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 
-DEEPEST = 5  # so many attributes and entries are followed to an object that holds a variable
-NAMED = 3  # so many to a value that has a name
-MOST = 1000  # entries of one object
-LOOKED = 200  # objects are looked into
+DEEPEST = 5  # attributes and entries in the path to an object that holds a variable
+NAMED = 3  # attributes and entries in the path to a named value
+MOST = 1000  # entries of one object that are examined
+LOOKED = 200  # objects that are examined
 VALUES = (Tensor, Stored, Variable)
 PLAIN = (type, FunctionType, CodeType, ModuleType, str, bytes, int, float, *VALUES)
 LISTS = (list, tuple, dict)
 Names = dict[str, Any]
-Paths = dict[int, dict[int, str]]  # place of a scope → id of an object → its path there
+Paths = dict[int, dict[int, str]]  # position of a scope → id of an object → its path in that scope
 
 
 class Held(NamedTuple):
-    """An object with a path to it in the user's code, and the numbers of the variables that it holds, in their order."""
+    """An object, its path in the user's code, and the numbers of the variables that it holds, in order."""
 
     path: str
     object: Any
@@ -36,14 +36,14 @@ class Held(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of a local; of an attribute ".head", of an entry empty."""
+        """The name of a local, or of an attribute with its dot, ".head"; empty for an entry."""
         return "" if self.path.endswith("]") else "." * ("." in self.path) + self.path.rpartition(".")[2]
 
 
 def scopes(frame: FrameType | None) -> Iterator[tuple[Names, Names]]:
-    """Yield the names in each of the user's frames up to a module, with the global ones; then those of modules that asked.
+    """Yield the names in the user's frames, as (local, global), up to a module; then those of modules with gradient calls.
 
-    Gradients were asked for there lately: who explains them may stand in another module.
+    A gradient may have been asked for in another module than its explanation.
     """
     seen: Any = None
     while frame is not None:
@@ -58,19 +58,20 @@ def scopes(frame: FrameType | None) -> Iterator[tuple[Names, Names]]:
 
 
 def stands_for(held: Any, value: Any) -> bool:
-    """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
+    """Return whether `held` is `value` or wraps it, as Keras variables wrap gradtape's."""
     return held is value or variable_of(held) is value
 
 
 def names_of(value: Any, frame: FrameType | None) -> set[str]:
-    """Return all names of an object, without attributes and entries."""
+    """Return all plain names of an object, without attributes and entries."""
     known = [part for names, more in scopes(frame) for part in (names, more)]
     return {name for part in known for name, held in list(part.items()) if stands_for(held, value)}
 
 
 def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> str | None:
-    """Return the name of an object for the code in `frame`: a variable's name, or `self.w`, `model.head.kernel`; None if
-    nothing in it holds the object. `known` keeps, from one call to the next, what was found.
+    """Return the name of an object for the code in `frame`: a plain name, or a path such as `self.w` or `model.head.kernel`.
+
+    None if no name leads to the object. `known` caches paths between calls.
     """
     known = {} if known is None else known
     for place, (names, more) in enumerate(scopes(frame)):
@@ -85,7 +86,7 @@ def name_of(value: Any, frame: FrameType | None, known: Paths | None = None) -> 
 
 
 def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
-    """Return the names of an object, each with the code that can set it: its own, functions with a global, methods of a class."""
+    """Return the names of an object, each with the code that may set it: callers, functions with a `global`, or methods."""
     code = frame.f_code
     functions = [f.__code__ for f in list(frame.f_globals.values()) if isinstance(f, FunctionType)]
     others = [c for c in functions if c.co_filename == code.co_filename and c is not code]
@@ -101,9 +102,9 @@ def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
 
 
 def _paths(names: Names) -> dict[int, str]:
-    """Return the shortest paths to values, through entries and public attributes of what has these names, lists first."""
+    """Return the shortest paths from these names to values, through entries and public attributes."""
     found: dict[int, str] = {}
-    for lists in (True, False):  # `model.w` says more than `variables[0]`, and comes last
+    for lists in (True, False):  # `model.w` is the better name than `variables[0]`, and replaces it
         waiting = [(n, held, 1) for n, held in list(names.items()) if isinstance(held, LISTS) is lists and _leads_on(held)]
         seen: set[int] = set()
         part: dict[int, str] = {}
@@ -118,35 +119,35 @@ def _paths(names: Names) -> dict[int, str]:
 
 
 def _leads_on(item: Any) -> bool:
-    """Return whether a path may lead through an object: a container, or an instance of a class that is no part of Python's."""
+    """Return whether a path may lead through an object: a container, or an instance of a class outside of Python's own."""
     return isinstance(item, LISTS) or (hasattr(item, "__dict__") and not isinstance(item, PLAIN))
 
 
 def parts(held: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an object holds, with the step to it: "[0]", ".w"; a Keras layer's `_kernel` is its property `kernel`."""
+    """Yield the parts of an object, each with its step: "[0]", ".w". A Keras layer's `_kernel` becomes its property `kernel`."""
     if isinstance(held, dict):
         yield from ((f"[{key!r}]", item) for key, item in list(held.items())[:MOST])
         return
     if isinstance(held, (list, tuple)):
         yield from ((f"[{i}]", item) for i, item in enumerate(held[:MOST]))
         return
-    attributes = getattr(held, "__dict__", None)  # of what autograph has for an unbound name it is the name's stand-in
+    attributes = getattr(held, "__dict__", None)  # autograph's stand-in for an unbound name returns itself
     for attribute, item in list(attributes.items())[:MOST] if isinstance(attributes, dict) else ():
         public = attribute.lstrip("_")
         is_property = isinstance(getattr(type(held), public, None), property)
-        if attribute == "_layers" and type(held).__name__ == "Sequential":  # which has one for the input, too
+        if attribute == "_layers" and type(held).__name__ == "Sequential":  # `_layers` also has the input layer
             yield from ((f".layers[{i}]", part) for i, part in enumerate(held.layers) if not _is_named(part))
         elif public == attribute or not isinstance(item, LISTS):
             yield f".{public if is_property else attribute}", item
 
 
 def _is_named(layer: Any) -> bool:
-    """Return whether a layer of Keras's has a name of the user's, and not one of its class: "dense_1"."""
+    """Return whether the user named a Keras layer; the default name is that of its class: "dense_1"."""
     return bool(layer.name.replace("_", "").rstrip("0123456789") != type(layer).__name__.lower())
 
 
 def objects(frame: FrameType | None, deepest: int, number: int | None = None) -> Iterator[Held]:
-    """Yield the objects with variables, or with that of a number, that code can reach, those with short paths first."""
+    """Yield the reachable objects that hold variables, or the variable `number`, in order of path length."""
     seen: set[int] = set()
     for names, _ in scopes(frame):
         waiting = [(name, value, 0) for name, value in list(names.items()) if not name.startswith("_")]
@@ -164,19 +165,19 @@ def objects(frame: FrameType | None, deepest: int, number: int | None = None) ->
 
 
 def holders(variable: Any, frame: FrameType | None, used: set[int]) -> set[str]:
-    """Return the names of objects that hold a variable and no `used` one: `head`, and `.head` in a model."""
+    """Return the names of objects that hold a variable and none that is `used`: `head`, or `.head` for an attribute."""
     found = objects(frame, DEEPEST, variable._uid) if isinstance(variable, Variable) else ()
     return {held.name for held in found if held.name and not used.intersection(held.numbers)}
 
 
 def in_an_object(variable: Any, frame: FrameType | None) -> bool:
-    """Return whether an object with attributes that code can reach holds a variable, and not only a list or a name."""
+    """Return whether a reachable object with attributes holds a variable; lists and plain names do not count."""
     found = objects(frame, DEEPEST, variable._uid) if isinstance(variable, Variable) else ()
     return any(not isinstance(held.object, LISTS) for held in found)
 
 
 def holders_with(method: str, frame: FrameType | None) -> dict[int, tuple[str, Any]]:
-    """Return the name and object, a local or an attribute of one, that has a method and holds a variable, by its number."""
+    """Return the locals, and their attributes, that have a method and hold variables: (name, object) by the variable's number."""
     found: dict[int, tuple[str, Any]] = {}
     for held in objects(frame, 1):
         for number in held.numbers if hasattr(type(held.object), method) else ():
@@ -185,17 +186,17 @@ def holders_with(method: str, frame: FrameType | None) -> dict[int, tuple[str, A
 
 
 def holds(value: Any) -> bool:
-    """Return whether an object may hold variables, and is none itself."""
+    """Return whether an object may hold variables and is not one itself."""
     return not isinstance(value, (*PLAIN, *twins.kinds))
 
 
 def _public(value: Any) -> list[tuple[str, Any]]:
-    """Return the parts of an object without those of private names."""
+    """Return the parts of an object whose names are public."""
     return [(step, part) for step, part in parts(value) if not step.startswith("._")]
 
 
 class _Fields:
-    """The numbers of variables in objects, while one question is answered. Each object is kept, so that its id is its own."""
+    """The numbers of variables in objects, cached during one question. Each object is kept alive, so that its id stays unique."""
 
     held_numbers: dict[int, tuple[Any, dict[int, None]]] | None = field(None, per_replica=True)
 
@@ -225,5 +226,5 @@ def _numbers_in(value: Any) -> dict[int, None]:
             listed = getattr(part, "variables", None) if hasattr(type(part), "variables") else None
             inside = listed if isinstance(listed, (list, tuple)) else ()
             own = [p for _, p in _public(part)]
-            waiting += [(p, depth + 1) for p in [*inside, *own][::-1]]  # a module lists no Keras layers'
+            waiting += [(p, depth + 1) for p in [*inside, *own][::-1]]  # a module's list lacks those of Keras layers
     return numbers

@@ -1,4 +1,4 @@
-"""Calls of functions with tapes in them, opened: their arguments and results, by the names inside."""
+"""Calls of functions with tapes, opened: their arguments and results are followed to the values inside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Name = tuple[Any, ...]
 
 
 class OpenedCall(NamedTuple):
-    """A Transcript in a call: `given` are the names of the arguments, `around` is the Opened that it is in."""
+    """The Transcript of a call: `given` are the names of its arguments, `around` is the opened call that contains it."""
 
     transcript: Transcript
     given: Sequence[Name | None]
@@ -25,13 +25,13 @@ class OpenedCall(NamedTuple):
 
 
 class Inside:
-    """A call, with the functions, branches and loops in it that have tapes; `given` are the names of its arguments."""
+    """A call, with all functions, branches and loops in it that have tapes; `given` are the names of its arguments."""
 
     def __init__(self, run: Run, wanted: Iterable[Name], given: Sequence[Name | None] | None = None) -> None:
         self.run = run
         self.within: dict[Name, Name] = dict(
             zip(run.results, run.transcript.results, strict=False)
-        )  # a result → by its name inside
+        )  # name of a result → its name inside
         self.wanted = self._followed(wanted)
         self.opened: list[OpenedCall] = []
         known: set[int] = set()
@@ -42,7 +42,7 @@ class Inside:
                 continue
             known.add(current.transcript.serial)
             self.opened.append(current)
-            # the call that gave what is asked for, else the last one
+            # prefer the inner call that returned a wanted value, else take the last
             inner = sorted(current.transcript.inside, key=lambda i: bool(self.wanted & set(i.results or ())))
             for body in inner:
                 self.within.update(zip(body.results or (), body.transcript.results, strict=False))
@@ -67,12 +67,12 @@ class Inside:
         return found
 
     def variable(self, key: int | Name) -> Any:
-        """Return the variable of a source in the function; None if it is a tensor, or was deleted."""
+        """Return the variable of a source in the function; None if the source is a tensor, or the variable was deleted."""
         passed = dict(zip(self.run.transcript.passed, self.run.passed, strict=False))
         return journal.variables.get(passed.get(key, key)) if isinstance(key, int) else None
 
     def while_finite(self) -> Inside:
-        """Return the last kept call of the function whose inputs were all finite; else this one."""
+        """Return the last kept call of the function whose inputs are all finite; this call if there is none."""
         for run in reversed(transcript.runs()):
             kept = run.given() if run.transcript is self.run.transcript else None
             if kept is not None and all(map(finite, kept[1])):
@@ -83,16 +83,16 @@ class Inside:
 
     @property
     def calls(self) -> list[Asked]:
-        """The gradient calls in it."""
+        """The gradient calls inside."""
         return [call for opened in self.opened for call in opened.transcript.calls]
 
     @property
     def tapes(self) -> list[Taped]:
-        """The tapes in it."""
+        """The tapes inside."""
         return [tape for opened in self.opened for tape in opened.transcript.tapes]
 
     def innermost(self, name: Name) -> Name:
-        """Return the name of a result in the innermost function that gave it."""
+        """Return the name of a result in the innermost function that returned it."""
         seen = {name}
         while name in self.within and self.within[name] not in seen:
             name = self.within[name]
@@ -100,7 +100,7 @@ class Inside:
         return name
 
     def keys(self, key: int | Name) -> list[int | Name]:
-        """Return the names of a source in the functions that take it, and outside."""
+        """Return the names of a source: outside, and as a parameter of the functions inside."""
         if isinstance(key, int):
             passed = dict(zip(self.run.passed, self.run.transcript.passed, strict=False))
             return [key, passed[key]] if key in passed else [key]
@@ -110,7 +110,7 @@ class Inside:
         return [*dict.fromkeys([*found, self.innermost(key)])]
 
     def call(self, keys: Sequence[int | Name]) -> Asked | None:
-        """Return the gradient call of the target and source, of the target, of the source, or the last."""
+        """Return the gradient call with the target and source, else with one of them (the target first), else the last."""
 
         def fits(numbered: tuple[int, Asked]) -> tuple[bool, bool, int]:
             number, call = numbered
@@ -121,15 +121,15 @@ class Inside:
 
 
 def finite(array: Any) -> bool:
-    """Return whether an array holds no NaN and no infinity."""
+    """Return whether an array has no NaN and no infinity."""
     values = np.asarray(array)
-    if values.dtype.kind == "V":  # bfloat16 and its like
+    if values.dtype.kind == "V":  # bfloat16 and similar dtypes
         values = values.astype(np.float32)
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
 
 
 def of_results(names: Iterable[Name]) -> Inside | None:
-    """Return the call that returned one of these; None if no function with a tape did."""
+    """Return the call that returned one of these values; None if no function with a tape did."""
     wanted = list(names)
     for run, given in _calls():
         if any(name in run.results for name in wanted):
@@ -138,7 +138,7 @@ def of_results(names: Iterable[Name]) -> Inside | None:
 
 
 def of_source(key: int | Name) -> Inside | None:
-    """Return the last call in which a gradient with respect to the source was asked for."""
+    """Return the last call of a function in which a gradient with respect to the source was asked for."""
     tried: set[tuple[int, ...]] = set()
     for run, given in _calls():
         if isinstance(key, int) and (run.transcript.serial, *run.passed) in tried:
@@ -151,7 +151,7 @@ def of_source(key: int | Name) -> Inside | None:
 
 
 def _calls() -> Iterator[tuple[Run, Sequence[Name] | None]]:
-    """Yield the calls of functions with tapes, the last one first: of the function under trace, and in eager code."""
+    """Yield the calls of functions with tapes, the last one first: those of functions under trace, then those of eager code."""
     trace: Trace | None = engine.local.trace
     while trace is not None:
         scope: Any = trace.scope
@@ -163,7 +163,7 @@ def _calls() -> Iterator[tuple[Run, Sequence[Name] | None]]:
 
 
 def asked_in_functions() -> set[int]:
-    """Return the serial numbers of the traces of functions that have been called."""
+    """Return the serial numbers of the traces of functions that were called."""
     found: set[int] = set()
     stack = [run.transcript for run, _ in _calls()]
     while stack:

@@ -1,4 +1,4 @@
-"""Values that were computed once and kept: under a condition that they are not there yet, or by a decorator that caches."""
+"""Values that were computed once and kept: if missing, under a condition, or by a decorator that caches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtape._src.explain.syntax import FUNCTIONS, callee, enclosing, mentioned
 
 
 class Once(NamedTuple):
-    """Statements that run once only, `why`: the condition or decorator, as it is written, and the function they stand in."""
+    """Statements that run only once, the condition or decorator behind it as source text, and their function."""
 
     body: list[ast.stmt]
     why: str
@@ -22,9 +22,9 @@ class Once(NamedTuple):
 
 
 def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
-    """Return the op that ran once and whose value was kept since then, or the call of its function; and what keeps it.
+    """Return the line that computed a kept value, or the call of its function, and the code that keeps the value; else None.
 
-    The gradient was `asked` for at a line whose function uses what is kept.
+    `asked` is the line of the gradient call, whose function uses the value.
     """
     code, whole, at = line[0], text.tree(text.file(line)), text.number(line)
     if code is None or whole is None or at is None or (called := called_by(line)) is None or (around := scope_of(asked)) is None:
@@ -45,7 +45,7 @@ def kept(line: Line, asked: Line) -> tuple[Line, str] | None:
 
 
 def _once(whole: ast.Module, lines: list[int]) -> Iterator[Once]:
-    """Yield what runs once only, of the functions that can be named at one of the `lines`: not of those inside of others."""
+    """Yield the statements that run only once, in functions that are visible at one of the `lines`."""
     for part in _of_file(whole):
         outer = [n for n in enclosing(whole, part.function.lineno, FUNCTIONS) if n is not part.function]
         if all(any(n in enclosing(whole, line, FUNCTIONS) for line in lines) for n in outer):
@@ -54,12 +54,12 @@ def _once(whole: ast.Module, lines: list[int]) -> Iterator[Once]:
 
 @functools.lru_cache(64)
 def _of_file(whole: ast.Module) -> list[Once]:
-    """Return what runs once only in a file."""
+    """Return the statements of a file that run only once."""
     return [Once(body, why, n) for n in within(whole, FUNCTIONS) for body, why in _parts(n)]
 
 
 def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[list[ast.stmt], str]]:
-    """Yield the parts of a function that run once only, and why."""
+    """Yield the parts of a function that run only once, each with the reason."""
     for decorator in function.decorator_list:
         if "cache" in ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator):
             yield function.body, f"@{ast.unparse(decorator)}"
@@ -80,7 +80,7 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
 
 
 def _missing(node: ast.Try) -> Iterator[tuple[list[ast.stmt], str]]:
-    """Yield what fills an entry or attribute that is missing, with its name."""
+    """Yield the handlers that fill a missing entry or attribute, with its name."""
     for handler in node.handlers:
         filled = [t for n in handler.body if isinstance(n, ast.Assign) for t in n.targets if not isinstance(t, ast.Name)]
         if filled and handler.type is not None and ast.unparse(handler.type) in ("KeyError", "AttributeError"):
@@ -88,12 +88,12 @@ def _missing(node: ast.Try) -> Iterator[tuple[list[ast.stmt], str]]:
 
 
 def _setdefault(node: ast.stmt) -> str | None:
-    """Return `cache.setdefault` for a statement that calls it: of what it computes, the first value is kept."""
+    """Return `cache.setdefault` if a statement calls it: the first value is kept."""
     return next((ast.unparse(call.func) for call in within(node, ast.Call) if callee(call) == "setdefault"), None)
 
 
 def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:
-    """Return whether a condition asks if an attribute, entry or `shared` name has a value already."""
+    """Return whether a condition tests if an attribute, entry or `shared` name has a value already."""
     if isinstance(target, ast.Name) and target.id not in shared:
         return False
     held = target.value if isinstance(target, ast.Subscript) else target

@@ -1,4 +1,4 @@
-"""The breaks on one way as they are told: one for each line and reason, and what several of them have in common."""
+"""The breaks on one path, merged for the answer: one for each line and reason."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from gradtape._src.explain.evidence import Evidence
 
 
 def merged(breaks: Sequence[Evidence]) -> list[Evidence]:
-    """Merge breaks of one line and one reason into one. So is an assignment, wherever what it takes was computed."""
+    """Merge breaks that have the same line and reason. An assignment also hides an op of its line that ran outside the tape."""
     told: list[Evidence] = []
     for k, b in enumerate(breaks):
         after = [o for o in breaks[k:] if text.same_line(o.line, b.line)]
         before = [m for m in told if text.same_line(m.line, b.line)]
         states = [o for o in after if isinstance(o, State)]
         match b:
-            case Stale():  # the variable was read for an op, and that is what ran too early
+            case Stale():  # the op that ran too early is the reason; the variable was only read for it
                 hidden = any(isinstance(o, (OutsideTape, OtherTape, InnerGradient)) for o in after)
-            case Index(index=str(chosen)) if chosen:  # what is done with an index before it is used
+            case Index(index=str(chosen)) if chosen:  # ops that only transform an index are not reported themselves
                 hidden = any(isinstance(m, Index) and m.index for m in before)
-            case State():  # a new Variable is what the name was given to
+            case State():  # the assigned name is reported instead of the new Variable
                 hidden = any(isinstance(m, Rebound) for m in before)
             case OutsideTape():
                 hidden = bool(states)
             case _:
                 hidden = False
         if not isinstance(b, State) and any(o.of_a_metric for o in states):
-            continue  # what a metric does with the value before it keeps it
+            continue  # a metric computes with the value before storing it; only the storing is reported
         if not hidden and not any(b.code == m.code and (b.line == m.line or m in before) for m in told):
             told.append(b)
     return told
 
 
 def without_inner(view: View, breaks: list[Evidence]) -> list[Evidence]:
-    """Return the breaks without those of ops that an inner tape recorded before its gradient: that is what is to be nested."""
+    """Remove the breaks at ops that an inner tape recorded before its gradient: the fix is to nest the tapes."""
     for k, b in enumerate(breaks):
         if isinstance(b, InnerGradient) and b.inner is not None:
             return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, b.inner)] + breaks[k:]
@@ -57,7 +57,7 @@ def _writes_bytes(op: str | None) -> bool:
 
 
 def through(breaks: Sequence[Evidence]) -> list[Evidence]:
-    """Return the breaks with the function in which a cast is followed by what makes bytes: all of it has no derivative."""
+    """Name the function in which a cast is followed by an op that writes bytes: the whole function has no derivative."""
     told = list(breaks)
     for k, b in enumerate(breaks):
         if isinstance(b, NotFloating) and b.cast and any(o.line[0] is b.line[0] and _writes_bytes(o.op) for o in breaks[k + 1 :]):
@@ -67,6 +67,6 @@ def through(breaks: Sequence[Evidence]) -> list[Evidence]:
 
 
 def of_another_object(line: Line, asked: Line) -> bool:
-    """Return whether a line stands in a method, and the one that asks does not: what it computes is the object's own matter."""
+    """Return whether a line is in a method and the gradient call is not."""
     methods = [code is not None and code.co_varnames[:1] == ("self",) for code, _ in (line, asked)]
     return methods == [True, False]

@@ -29,17 +29,17 @@ SPECTRA: dict[Op, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     _svd.op: ("singular value", lambda matrices: np.linalg.svd(matrices, compute_uv=False)),
 }
 Kind = type[NanOrigin] | type[InfOrigin]
-MOST = 100  # values are looked at on the way back to such a one
+MOST = 100  # values that are examined on the way back to an infinity
 
 
 def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -> NonFinite:
     """Return the op whose NaN or infinity reaches the gradient of a source, which is not finite.
 
-    `held_by` gives the name of the variable that holds or held a value.
+    `held_by` returns the name of the variable that holds or held a value.
 
-    Walks from the gradient towards the target, each time to a contribution that is not finite. The backward pass made it at the
-    entry whose cotangent is finite, or does not matter once its other values are taken out: from finite values, or from values
-    of the forward pass that were not finite, which are followed back likewise.
+    The search goes from the gradient towards the target, each time to a contribution that is not finite. It ends at an entry
+    whose cotangent is finite, or does not matter without its non-finite elements. If that entry's forward values are not finite,
+    they are followed back in the same way.
     """
     nodes = [n for n in probe.sources[source] if n in probe.total and _bad(array(probe.total[n])).any()]
     kind = NanOrigin if any(np.isnan(array(probe.total[n])).any() for n in nodes) else InfOrigin
@@ -64,7 +64,7 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
 
 
 def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> NonFinite | None:
-    """Return the op that made the target NaN or infinite, where no gradient is; None if nothing made it so."""
+    """Return the op that made the target NaN or infinite although its gradients are finite; None if no recorded op did."""
     bad = [target for target in probe.targets if target in probe.maker and _bad_value(target)]
     if not bad:
         return None
@@ -74,7 +74,7 @@ def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> N
 
 
 def _behind(probe: Probe, entry: Entry) -> Entry | None:
-    """Return the op whose infinity became the finite value that an op cannot take, as 1 / infinity becomes 0; else None."""
+    """Return the op whose infinity became a finite value that a later op cannot take, as in 1 / infinity = 0; else None."""
     waiting, seen = [i for i in entry.inputs if not _bad_value(i)], set(entry.inputs)
     if len(waiting) < len(entry.inputs):
         return None
@@ -92,12 +92,12 @@ def _behind(probe: Probe, entry: Entry) -> Entry | None:
 
 
 def _takes_parts(op: Op) -> bool:
-    """Return whether an op takes finite elements from beside others."""
+    """Return whether an op may select finite elements beside non-finite ones."""
     return Trait.TAKES in op.traits or (Trait.RENAMES in op.traits and not op.of_shapes)
 
 
 def _of_meant(probe: Probe, leaves: list[Node]) -> Entry | None:
-    """Return the op that made a NaN of infinities which are meant, as in a mask; None where data has the NaN."""
+    """Return the op that made a NaN from intended infinities, as in a mask; None if the data has a NaN."""
     entry = next((probe.maker[target] for target in probe.targets if target in probe.maker and _has_nan(target)), None)
     if entry is None or not leaves or any(map(_has_nan, leaves)):
         return None
@@ -113,7 +113,7 @@ def _has_nan(node: Node) -> bool:
 def _told(
     probe: Probe, guilty: Entry, kind: Kind, forward: bool, held_by: Callable[[Origin], str | None], overflows: bool
 ) -> NonFinite:
-    """Return the break at an op, or at the line or variable that gave it a value which was not finite before."""
+    """Return the break at an op, or at the line or variable from which its non-finite input came."""
     leaves = given(probe, guilty)
     for entered in leaves:
         name = held_by(journal.origin_of(entered))
@@ -136,7 +136,7 @@ def _told(
 
 
 def _equal_in_spectrum(entry: Entry) -> str | None:
-    """Return which eigenvalues or singular values of the input of a decomposition are equal to rounding, or zero; else None."""
+    """Return the eigenvalues or singular values of a decomposition that are equal to rounding, or zero, in words; else None."""
     spectrum = SPECTRA.get(entry.node.op.plain)
     if spectrum is None:
         return None
@@ -154,18 +154,18 @@ def _equal_in_spectrum(entry: Entry) -> str | None:
 
 
 def given(probe: Probe, entry: Entry) -> list[Node]:
-    """Return the inputs of an op that are not finite, and that no op of the record made."""
+    """Return the non-finite inputs of an op that no recorded op computed."""
     return [i for i in entry.inputs if _bad_value(i) and i not in probe.maker]
 
 
 def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
-    """Return whether an op, or its gradient for `node`, gives infinity in its dtype and a finite value in float64."""
+    """Return whether an op, or its gradient for `node`, is infinite in its dtype but finite in float64."""
     if type(entry.node.aval) is tuple or entry.node.aval.dtype == np.float64:
         return False
     if _bad_value(entry.node) and entry.node.op.plain is _cast.op:
         return not any(map(_bad_value, entry.inputs))
     if _bad_value(entry.node):
-        finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # which would have been too large, too
+        finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # bad inputs overflowed before
         wide = in_float64(Entry(entry.node, tuple(finite)))
         return wide is not None and bool(np.isfinite(wide).all())
     wide = contribution_at(probe, node, entry, probe.total[entry.node], in_wide) if entry.node in probe.total else None
@@ -179,7 +179,7 @@ def _too_large(probe: Probe) -> Entry | None:
 
 
 def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:
-    """Return `(entry, whether the cotangent of its result is to blame)` for a node whose cotangent is not finite."""
+    """Return `(entry, whether the cotangent of its result is to blame)` for a node with a non-finite cotangent."""
     for entry in probe.leads_on(node):
         given = probe.total[entry.node]
         result = probe.contribution(entry, node, given)
@@ -206,7 +206,7 @@ def _bad_value(node: Node) -> bool:
 
 
 def from_values(probe: Probe, entry: Entry) -> Entry | None:
-    """Return the first op of the forward pass with a non-finite value that reaches the residuals of the entry; else None."""
+    """Return the first op of the forward pass whose non-finite value reaches the entry's residuals; None if there is none."""
     current = next((n for n in [*entry.inputs, entry.node] if _bad_value(n)), None)
     if current is None:
         return None
@@ -214,7 +214,7 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
     while maker is not None:
         bad = list(dict.fromkeys([i for i in maker.inputs if _bad_value(i)]))
         passing = next((i for i in bad if _matters(maker, [i])), None)
-        if passing is None and len(bad) > 1 and _matters(maker, bad):  # each alone is enough
+        if passing is None and len(bad) > 1 and _matters(maker, bad):  # each of them alone suffices
             passing = bad[0]
         before = None if passing is None else _op_of(probe, passing)
         if before is None:
@@ -224,24 +224,24 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
 
 
 def _op_of(probe: Probe, node: Node) -> Entry | None:
-    """Return the op that gave a value; of one of several results that which gave all of them."""
+    """Return the op that computed a value. For one of several results it is the op that computed all of them."""
     maker = probe.maker.get(node)
     return probe.maker.get(maker.inputs[0], maker) if maker is not None and maker.node.op is ELEMENT else maker
 
 
 def _matters(entry: Entry, nodes: list[Node]) -> bool:
-    """Return whether non-finite inputs make the result non-finite: a `where` may mask them."""
+    """Return whether non-finite inputs make the result non-finite; a `where` may mask them."""
     if type(entry.node.aval) is tuple:
         return True
     inputs = tuple([_cleaned(i) if i in nodes else i for i in entry.inputs])
     try:
         again: Any = engine.record(entry.node.op, inputs, entry.node.attrs)
-    except Exception:  # an op that ran by itself
+    except Exception:  # an op that cannot be recorded again
         return True
     return bool((_bad(value(entry.node)) & ~_bad(value(again))).any())
 
 
 def _cleaned(node: Node) -> Node:
-    """Return a leaf with the finite elements of a value, and ones in the place of the others."""
+    """Return a leaf with ones in place of a value's non-finite elements."""
     before = value(node)
     return leaf(node.aval, np.where(np.isfinite(before), before, np.ones((), before.dtype)))

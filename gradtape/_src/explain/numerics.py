@@ -1,4 +1,4 @@
-"""`tf.debugging.enable_check_numerics`: the first op that gives an infinity or a NaN raises, with its line."""
+"""`tf.debugging.enable_check_numerics`: the first op with an infinity or a NaN raises an error with its line."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
     """Raise InvalidArgumentError from now on at the first op whose result has an infinity or a NaN.
 
-    It counts for eager code, for what functions and graphs do, and for gradients, in all threads; the message has the op, the
-    user's line, shapes and values. Ops run one by one meanwhile, which is slow; of a loop or branch the results are looked at.
-    A NaN that is masked away later raises, too: `tf.autodiff.explain_nan` finds the one that reaches a gradient. The limits
-    of TensorFlow's text, `stack_height_limit` and `path_length_limit`, have nothing to limit here.
+    It applies to eager code, functions, graphs and gradients, in all threads. The message has the op, the user's line, shapes and
+    values. Ops run one by one meanwhile, which is slow. For loops and branches only the results are checked. A NaN that is masked
+    later raises, too: `tf.autodiff.explain_nan` finds the one that reaches a gradient. `stack_height_limit` and
+    `path_length_limit` are accepted and not needed.
 
     >>> tf.debugging.enable_check_numerics()
     >>> try:
@@ -44,7 +44,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 @public
 def disable_check_numerics() -> None:
-    """End `enable_check_numerics`.
+    """Turn off the checks of `enable_check_numerics`.
 
     >>> tf.debugging.enable_check_numerics()
     >>> tf.debugging.disable_check_numerics()
@@ -60,7 +60,7 @@ def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> No
     if Trait.HANDS_ON in op.traits:
         return
     outputs = value if isinstance(value, tuple) else (value,)
-    # of batch_norm the first result only: moments of an empty batch are NaN
+    # only the first result of batch_norm is checked: the moments of an empty batch are NaN
     for slot, output in enumerate(outputs[:1] if op.plain is batch_norm_op.op else outputs):
         array = np.asarray(output)
         if aval(array.shape, array.dtype).inexact and not np.isfinite(array).all():
@@ -68,7 +68,7 @@ def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> No
 
 
 def _text(program: Program, index: int, inputs: Sequence[Any], array: np.ndarray, slot: int, count: int) -> str:
-    """Return TensorFlow's message, with the user's line."""
+    """Return TensorFlow's message, with the user's line added."""
     nan, infinite = int(np.isnan(array).sum()), array[np.isinf(array)]
     negative, positive = int((infinite.real < 0).sum()), int((infinite.real > 0).sum())
     found = {"-Inf": negative, "+Inf": positive, "+NaN": nan}

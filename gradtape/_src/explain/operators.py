@@ -1,4 +1,4 @@
-"""The operators of Python that record an op."""
+"""Python's operators that record an op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zeros that the arithmetic made, and not the mathematics: underflow and flat tails, against a true stationary point."""
+"""Zeros made by the arithmetic, not by the mathematics: underflow and flat tails, as opposed to stationary points."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 
-FAR, STEEPEST = 50.0, 2.0  # where a function that goes flat has no larger derivative
-NEAR = 2.0**-5  # a derivative that is 0 at a point and at points this near is 0 because of the arithmetic
+FAR, STEEPEST = 50.0, 2.0  # beyond `FAR` a function that flattens has no derivative above `STEEPEST`
+NEAR = 2.0**-5  # relative distance at which a zero derivative is checked again
 
 
-Change = Callable[[Node, np.ndarray], np.ndarray]  # other values for an input of an op
+Change = Callable[[Node, np.ndarray], np.ndarray]  # returns other values for an input of an op
 
 
 def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
-    """Return the size of a value that came to zero only because the dtype has no number that small; None for a true zero.
+    """Return the size of a value that is zero only because the dtype has no smaller number; None for a true zero.
 
-    Tried with a larger cotangent, and with the same op in float64; not so for a function that flattens out by itself.
+    The tests are a larger cotangent, and the same op in float64. A function that flattens out by itself is not an underflow.
     """
     given = array(cotangent)
     largest = float(np.max(np.abs(given), initial=0.0))
@@ -37,13 +37,13 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float |
         if size:
             return size / scale
     if type(entry.node.aval) is tuple or np.any(value(entry.node)) or _flattens(probe, node, entry):
-        return None  # a value that is there: flat is not small
+        return None  # a nonzero value, or a function that flattens by itself, is no underflow
     wide = contribution_at(probe, node, entry, cotangent, in_wide)
     return _size(wide) or lost(probe, entry.node)
 
 
 def _flattens(probe: Probe, node: Node, entry: Entry) -> bool:
-    """Return whether an op of one input goes flat, or grows like its input: far on the other side its derivative is small."""
+    """Return whether an op of one input saturates, or grows linearly: its derivative is small at large positive inputs."""
     if len(entry.inputs) != 1:
         return "Entropy" in entry.node.op.type
     far = contribution_at(probe, node, entry, ones_like(entry.node), lambda i, v: np.maximum(8 * np.abs(v), FAR).astype(v.dtype))
@@ -51,7 +51,7 @@ def _flattens(probe: Probe, node: Node, entry: Entry) -> bool:
 
 
 def instead(node: Node, change: Callable[[np.ndarray], np.ndarray]) -> Change:
-    """Return the change of one input, which leaves the others."""
+    """Return the Change of one input that leaves the others unchanged."""
     return lambda i, values: change(values) if i is node else values
 
 
@@ -61,7 +61,7 @@ def in_wide(node: Node, values: np.ndarray) -> np.ndarray:
 
 
 def lost(probe: Probe, node: Node) -> float | None:
-    """Return the size that a value of zeros has when its op is computed in float64; None if it is zero in float64 too."""
+    """Return the size of an op's zero value if it is computed in float64; None if it is zero in float64, too."""
     entry = probe.maker.get(node)
     if entry is None or type(node.aval) is tuple or node.aval.dtype.kind not in "fV" or np.any(value(node)):
         return None
@@ -70,20 +70,20 @@ def lost(probe: Probe, node: Node) -> float | None:
 
 
 def in_float64(entry: Entry) -> np.ndarray | None:
-    """Compute the value of an op in float64; None for an op that takes none."""
+    """Return the value of an op computed in float64; None if the op does not accept that."""
     given = [value(i) for i in entry.inputs]
     wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
     try:
         with xla.outside():
             return np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)
-    except Exception:  # the op takes no float64
+    except Exception:  # the op does not accept float64
         return None
 
 
 def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
     """Classify a derivative of 0: "stationary", "underflow" to 0, or "saturated" at another value.
 
-    A smooth function is flat at points, not between them: where its derivative is 0 all around, the arithmetic made it so.
+    A smooth function is flat at single points only. A derivative that is 0 in a neighbourhood was made so by the arithmetic.
     """
     if type(node.aval) is tuple or type(entry.node.aval) is tuple or not np.any(array(cotangent)):
         return "stationary"
@@ -95,13 +95,13 @@ def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
 
 
 def _moved(values: np.ndarray, share: float) -> np.ndarray:
-    """Return values that are moved by a share of their size."""
+    """Return values moved by a share of their size."""
     wide = _wide(values)
     return np.asarray(wide + share * np.maximum(np.abs(wide), 1.0), values.dtype)
 
 
 def again_with(entry: Entry, change: Change, apart: bool = False) -> Entry:
-    """Record an op again, with other inputs; with `apart` one that is taken several times comes several times."""
+    """Record an op again with other inputs; with `apart`, an input that occurs several times becomes separate inputs."""
     inputs: list[Node] = []
     for k, i in enumerate(entry.inputs):
         if i in entry.inputs[:k] and not apart:
@@ -112,9 +112,9 @@ def again_with(entry: Entry, change: Change, apart: bool = False) -> Entry:
 
 
 def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, change: Change, apart: bool = False) -> Any:
-    """Compute the contribution of an op again, with other inputs; None for an op that does not take them.
+    """Return the contribution of an op with other inputs; None if the op does not accept them.
 
-    With `apart` it is that to the first of the inputs that are `node`, if there are several.
+    With `apart` only the first of the inputs that are `node` counts.
     """
     try:
         again = again_with(entry, change, apart)
@@ -122,7 +122,7 @@ def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, chan
         if type(again.node.aval) is not tuple:
             cotangent = EagerTensor(leaf(again.node.aval, np.asarray(array(cotangent), again.node.aval.dtype)))
         return probe.contribution(again, place, cotangent)
-    except Exception:  # the op takes no such input
+    except Exception:  # the op does not accept such an input
         return None
 
 

@@ -1,4 +1,4 @@
-"""A tape's record, run again with every value and every cotangent at hand; calls, branches and loops are opened."""
+"""A tape's record, run again with access to every value and cotangent; calls, branches and loops are opened."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.gradients import unbroadcast
 
-LARGEST = 20_000  # a loop that would become more ops than this stays closed
+LARGEST = 20_000  # ops to which a loop may be unrolled; a longer one stays closed
 
 
 @contextlib.contextmanager
 def own_trace() -> Iterator[None]:
-    """Record where no tape sees it, and the journal keeps nothing of it. NumPy was heard when the program ran first."""
+    """Record in a trace that no tape and no journal sees. NumPy does not warn, as it did so in the first run."""
     with journal.unnoted(Trace(0).serial), engine.recording_in(Trace(engine.UNBOUNDED), again=True), np.errstate(all="ignore"):
         yield
 
 
 class TooLong(Exception):
-    """A loop would become too many ops."""
+    """Raised if a loop would be unrolled to too many ops."""
 
 
 class _Opened:
-    """The Interpreter that records the ops of an op's Programs in a Probe."""
+    """The Interpreter that records the ops of Programs in a Probe."""
 
     residuals = True
 
@@ -55,7 +55,7 @@ class _Opened:
         return self._probe.inside(program, inputs, self._line)
 
     def holds(self, program: Program, inputs: Sequence[Node]) -> bool:
-        """Run a condition, which no gradient passes through."""
+        """Run a condition; no gradient passes through it."""
         return bool(self.number(tracing.inline(program, inputs)[0]))
 
     def number(self, value: Node) -> Any:
@@ -63,15 +63,15 @@ class _Opened:
         return np.asarray(engine.value(value)).item()
 
     def extent(self, value: Node) -> int:
-        """Return how many rows a value has."""
+        """Return the number of rows of a value."""
         return int(value.aval.shape[0])
 
     def row(self, value: Node, at: int) -> Node:
-        """Record the reading of a row."""
+        """Record the selection of a row."""
         return self._probe.recorded(lambda: EagerTensor(value)[at])
 
     def stacked(self, rows: Sequence[Node], of: Aval, count: int) -> Node:
-        """Record the joining of rows."""
+        """Record the stacking of rows."""
 
         def joined() -> Any:
             parts = [stack([EagerTensor(row) for row in rows])] if rows else []
@@ -87,9 +87,9 @@ class _Opened:
 
 
 class Probe:
-    """A tape's record again: `entries`, the nodes of each source, and after `backward` the cotangents in `total`.
+    """A tape's record, run again: `entries`, the nodes of each source, and after `backward` the cotangents in `total`.
 
-    To be made and used inside of `own_trace`.
+    It is created and used inside of `own_trace`.
     """
 
     def __init__(self, tape: GradientTape, sources: Sequence[Any]) -> None:
@@ -97,7 +97,7 @@ class Probe:
         self.entries: list[Entry] = []
         self.maker: dict[Node, Entry] = {}
         self.traced: set[Node] = set()  # constants of functions
-        self._now: dict[Node, Any] = {}  # a recorded node → what stands for it here; a list for one with several outputs
+        self._now: dict[Node, Any] = {}  # a recorded node → its node here; a list for several outputs
         recorded, offsets = tape._entries()
         places = []
         for entry in recorded:
@@ -158,7 +158,7 @@ class Probe:
         self.maker[entry.node] = entry
 
     def _open(self, key: Key, inputs: Sequence[Node], line: Line) -> Any:
-        """Run one op here; of one that runs Programs the list of the nodes of its results."""
+        """Run one op here; return the list of result nodes for an op that runs Programs."""
         op, attrs = key[0], key[1]
         if transparent(key):
             return list(inputs[: attrs[0]])
@@ -177,7 +177,7 @@ class Probe:
         return node
 
     def inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
-        """Record what a Program does, called at a line; return the nodes of its outputs."""
+        """Record the ops of a Program that is called at a line; return the nodes of its outputs."""
         constants = [engine.constant(c) for c in program.constants]
         self.traced.update(constants)
         leaves = [*inputs, *constants]
@@ -195,7 +195,7 @@ class Probe:
         return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
     def recorded(self, make: Callable[[], Any]) -> Node:
-        """Record ops with the library's own functions, and enter them."""
+        """Record ops by the library's own functions, and enter them."""
         first = len(engine.local.trace.nodes)
         trace = engine.local.trace
         result: Node = make().node
@@ -206,7 +206,7 @@ class Probe:
     # -- backward
 
     def backward(self, targets: Sequence[Any]) -> None:
-        """Compute the cotangents of all that the targets depend on and that depends on the sources."""
+        """Compute the cotangents of all values between the sources and the targets."""
         cotangents: dict[Node, Any] = {}
         for target in targets:
             node = self._at(target.held() if isinstance(target, Variable) else target.node)
@@ -215,12 +215,12 @@ class Probe:
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
         self.targets = list(cotangents)
         self.total = reverse(self.entries, self.active, cotangents) if cotangents else {}
-        # tensors, as a run keeps the values of those nodes alone that one stands for
+        # a run keeps the values only of nodes that a Tensor represents
         self._held = [EagerTensor(entry.node) for entry in self.entries if type(entry.node.aval) is not tuple]
         engine.flush()
 
     def contribution(self, entry: Entry, node: Node, cotangent: Any) -> Any:
-        """Return the contribution of a result's cotangent to one input of the entry: a Tensor, Parts, IndexedSlices or None."""
+        """Return an entry's contribution to one input, for a cotangent of its result: a Tensor, Parts, IndexedSlices or None."""
         if entry.node.op is ELEMENT:
             parts = Parts()
             parts[entry.node.attrs[0]] = [cotangent]
@@ -235,7 +235,7 @@ class Probe:
         return found
 
     def made_under_tape(self, node: Node) -> bool:
-        """Return whether a value was brought into the library while the tape recorded, at a line that is known."""
+        """Return whether a value entered the library while the tape recorded, at a known line."""
         return node.code is not None and journal.origin_of(node) > (0, self._opened)
 
     def leads_on(self, node: Node) -> list[Entry]:
@@ -247,18 +247,18 @@ class Probe:
         ]
 
     def gradient(self, source: int) -> Any:
-        """Return the gradient of a source as a NumPy array, or None."""
+        """Return the gradient of a source as a NumPy array; None if it has none."""
         found = [array(self.total[n]) for n in self.sources[source] if n in self.total]
         return sum(found[1:], found[0]) if found else None
 
 
 def transparent(key: Key) -> bool:
-    """Return whether an op has a gradient of its own that is that of the function's own ops, which are recorded beside it."""
+    """Return whether an op's own gradient is that of its function's ops, which are recorded beside it."""
     return key[0] in (CUSTOM, CLOSED) and bool(key[1][-1])
 
 
 def value(node: Node) -> np.ndarray:
-    """Return the value of a node of this record."""
+    """Return the value of a node as a NumPy array."""
     return to_numpy(node)
 
 
@@ -267,7 +267,7 @@ def _dense(cotangent: Any) -> Any:
 
 
 def array(cotangent: Any) -> np.ndarray:
-    """Flatten a cotangent to one NumPy array; several parts follow one another."""
+    """Flatten a cotangent to one NumPy array; several parts are concatenated."""
     if isinstance(cotangent, Parts):
         parts = [array(c).ravel() for contributions in cotangent.values() for c in contributions]
         return np.concatenate(parts) if parts else np.zeros(0)

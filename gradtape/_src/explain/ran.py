@@ -1,4 +1,4 @@
-"""The lines that ran under a tape, as the interpreter noted them if it was asked to, and the places of ops."""
+"""The lines that ran under a tape, if the interpreter was asked to note them, and the places of ops."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line, Taped
 from gradtape._src.explain import source as text
 
-MOST = 16  # tapes that are opened at one line, of which the lines are noted
+MOST = 16  # tapes opened at one line whose lines are noted
 MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 Lines = dict[str, set[int]]  # by file
 Place = tuple[int, int]  # a line, and the column in it
 
 
 class Interpreter:
-    """Notes the lines of the user's code that this thread runs while a tape is open; of the first tapes of each line only.
+    """Notes the lines of the user's code that this thread runs under a tape, for the first few tapes of each line.
 
-    Each such tape has them in its record in the journal. Nothing is noted where a debugger listens already.
+    The lines are stored in the tape's record in the journal. Nothing is noted while a debugger traces.
     """
 
     def __init__(self) -> None:
-        self._open: dict[Any, Lines] = {}  # of the tapes, by their weak references
+        self._open: dict[Any, Lines] = {}  # weak reference to a tape → its lines
         self._counts: dict[Line, int] = {}
         self._thread = get_ident()
 
     def taped(self, taped: Taped, opens: bool) -> None:
-        """Begin to note, for a tape that is opened, or end."""
+        """Start noting lines when a tape opens, and stop when it closes."""
         if not opens:
             if self._open.pop(taped.tape, None) is not None and not self._open:
                 self._end()
@@ -42,7 +42,7 @@ class Interpreter:
                 self._arm()
 
     def close(self) -> None:
-        """End, whatever is open."""
+        """Stop noting lines for all tapes."""
         if self._open:
             self._open.clear()
             self._end()
@@ -70,7 +70,7 @@ class Interpreter:
             frame = frame.f_back
 
     def _entered(self, frame: FrameType, event: str, given: Any) -> Any:
-        """Note a line; Python calls it for functions that are entered, too, and goes on where it returns itself."""
+        """Note a line. Python also calls this for each new frame, and traces the frame with the returned function."""
         file = frame.f_code.co_filename
         if journal.others[file]:
             return None
@@ -80,7 +80,7 @@ class Interpreter:
 
 
 class Monitoring(Interpreter):
-    """The same by `sys.monitoring`, which lets go of each place once it has run."""
+    """The Interpreter by `sys.monitoring`, which reports each place once."""
 
     def _begin(self) -> bool:
         tool, events = MONITORING.PROFILER_ID, MONITORING.events
@@ -108,12 +108,12 @@ class Monitoring(Interpreter):
 
 
 def interpreter() -> Interpreter:
-    """Return what notes lines with this Python."""
+    """Return the object that notes lines with this version of Python."""
     return Interpreter() if MONITORING is None else Monitoring()
 
 
 class Ran:
-    """The part of the user's code that is known to have run: these `lines`, at which ops stand, and those `noted`, if any are."""
+    """The user's code that is known to have run: the `lines` of ops, and those `noted` by the interpreter, if any."""
 
     def __init__(self, lines: Iterable[Line], noted: Lines | None) -> None:
         self.noted = noted
@@ -125,11 +125,14 @@ class Ran:
 
     @property
     def files(self) -> dict[str, None]:
-        """The files of which something ran, in the order of their first ops."""
+        """The files with code that ran, in the order of their first ops."""
         return dict.fromkeys([*self.places, *(self.noted or ())])
 
     def saw(self, file: str, nodes: Sequence[Any], below: int = 0) -> bool:
-        """Return whether something of these nodes is known to have run; lines count `below` that of what decides on them."""
+        """Return whether part of these nodes is known to have run.
+
+        Noted lines count only below line `below`, that of the condition.
+        """
         first = nodes[0].lineno, nodes[0].col_offset
         last = nodes[-1].end_lineno or first[0], nodes[-1].end_col_offset or 0
         noted = self.noted.get(file, ()) if self.noted is not None else ()

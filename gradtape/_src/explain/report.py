@@ -1,4 +1,4 @@
-"""`gradtape why`: the notes about each gradient call while a script runs, and the text that is printed at its end."""
+"""`gradtape why`: the notes about each gradient call while a script runs, and the report at its end."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.inside import Inside, finite
 from gradtape._src.explain.ran import interpreter
 
-LOOKS = 16  # so many calls of a function with tapes in it are looked into
+LOOKS = 16  # calls of a function with tapes that are looked into
 LAST_LOOK = LOOKS + 1
 MOST_PLACES = 3  # in the first line
 
-Place = tuple[str | None, int | None]  # a file and the number of a line
+Place = tuple[str | None, int | None]  # a file and a line number
 
 
 @dataclasses.dataclass
 class Finding:
-    """A source of a gradient call that had no gradient, or one of zeros, NaN or infinity: `what` of these, how many times.
+    """One source of a gradient call whose gradient is None, zeros, NaN or infinite, as `what` says, and how often.
 
-    `position` is that among the sources, or "target". It was found in the `nth` run of the call that is counted, and in the
-    `last` one for the last time; first `after` so many seconds of work, when the program had `done` something outside of its
-    process, or nothing.
+    `position` is its index among the sources, or "target". `nth` and `last` count runs of the call: the first and the last with
+    this flaw. `after` is the seconds of work until the first; `done` names the program's side effects outside of its process
+    until then, or is empty.
     """
 
     file: str | None
@@ -52,7 +52,7 @@ class Finding:
     after: float
     done: str
     times: int = 1
-    of: str = "gradient"  # or "value", of the target
+    of: str = "gradient"  # or "value", for the target
 
     @property
     def place(self) -> Place:
@@ -61,33 +61,32 @@ class Finding:
 
     @property
     def lack(self) -> Lack:
-        """The same, as it is told."""
+        """The flaw of the source, for the texts of a report."""
         return Lack(self.source, self.what, self.times, self.of)
 
 
 class Report:
-    """The findings of a report. `calls` counts gradient calls, each time that they ran; `seen` those with values, by place.
+    """The findings of a run. `calls` counts gradient calls that ran; `seen` those with values, by place.
 
-    Of a function its trace counts, and not that it was traced again.
-
-    `heard` is called after each, and `done` gives what the program has done outside of its process.
+    A gradient call in a function counts once, however often the function is traced. `heard` is called after each gradient call.
+    `done` returns the program's side effects outside of its process.
     """
 
     def __init__(self, heard: Callable[[], None], done: Callable[[], str]) -> None:
         self.calls = 0
         self.seen: dict[Place, int] = {}
-        self._sources: dict[Place, int] = {}  # how many sources a call has, by its place
+        self._sources: dict[Place, int] = {}  # the number of sources of a call, by its place
         self._heard, self._done, self._first = heard, done, journal.asked
-        self._since: tuple[float, float] | None = None  # when the first tape was opened
+        self._since: tuple[float, float] | None = None  # the time at which the first tape opened
         self._interpreter = interpreter()
         self._found: dict[Any, Finding] = {}
         self._without: dict[str, None] = {}  # the places of calls without a source
-        self._traced: set[Any] = set()  # the lines of calls under trace
-        self._looked: dict[int, int] = {}  # serial number of a function's trace → how many of its calls were looked into
+        self._traced: set[Any] = set()  # the lines of gradient calls under trace
+        self._looked: dict[int, int] = {}  # serial number of a function's trace → number of its calls that were looked into
 
     @property
     def findings(self) -> list[Finding]:
-        """In the order in which they were found first; gradients of zeros, which may be meant, behind the others."""
+        """The findings in order of discovery, with zeros last, because they may be intended."""
         return sorted(self._found.values(), key=lambda found: found.what == "zeros")
 
     @property
@@ -98,9 +97,9 @@ class Report:
     def asked(
         self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any] | None
     ) -> Question | None:
-        """Note a gradient call that gave its results, or None and raises; the tape still holds its record.
+        """Note a gradient call and its results, or None if it raises; return the Question about it, if any.
 
-        Return the Question if one was asked.
+        The tape still holds its record.
         """
         question = self._asked(call.line, tape, targets, sources, results)
         if not symbolic():
@@ -113,19 +112,19 @@ class Report:
         self.seen[where] = self.seen.get(where, 0) + 1
 
     def _size(self, line: Any, sources: Sequence[Any]) -> None:
-        """Note how many sources a call has."""
+        """Note the number of sources of a call."""
         where = text.file(line), text.number(line)
         self._sources[where] = max(len(sources), self._sources.get(where, 0))
 
     def _again(self, line: Any, position: int | str, what: str) -> bool:
-        """Note what was found before, once more; return whether it was."""
+        """Count a known finding once more; return whether it was known."""
         found = self._found.get((line, position, what))
         if found is not None and not symbolic():
             found.times, found.last = found.times + 1, self.seen.get(found.place, 0) + 1
         return found is not None
 
     def _note(self, line: Any, position: int | str, called: str, what: str, diagnosis: Diagnosis, of: str = "gradient") -> None:
-        """Note what is found for the first time."""
+        """Add a new finding."""
         where = text.file(line), text.number(line)
         written, after = text.text(line) or "", self._worked()
         nth = self.seen.get(where, 0) + 1
@@ -134,22 +133,22 @@ class Report:
         )
 
     def taped(self, taped: Taped, opens: bool) -> None:
-        """Note that a tape opens, or closes."""
+        """Note that a tape opens or closes."""
         self._since = self._since or (time.monotonic(), time.process_time())
         self._interpreter.taped(taped, opens)
 
     def close(self) -> None:
-        """Note no lines any more."""
+        """Stop noting lines."""
         self._interpreter.close()
 
     def _worked(self) -> float:
-        """Return the seconds of work since the first tape was opened, without the waiting for other processes or threads."""
+        """Return the seconds of work since the first tape opened, without time spent waiting."""
         began = self._since or (time.monotonic(), time.process_time())
         return min(time.monotonic() - began[0], time.process_time() - began[1])
 
     @property
     def _raised(self) -> list[str]:
-        """The places of gradient calls that raised an error each time."""
+        """The places of gradient calls that raised an error every time."""
         failed = [call.line for call in list(journal.calls) if call.number > self._first and call.results is None]
         places = {(text.file(line), text.number(line)): None for line in failed}
         return [place(*where) for where in places if where not in self._sources]
@@ -182,7 +181,7 @@ class Report:
         return question
 
     def _spoiled(self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any]) -> Question | None:
-        """Note a target that is NaN or infinite, though all of its gradients are finite."""
+        """Note a target that is NaN or infinite although all of its gradients are finite."""
         for target in targets:
             what = _flaw(target) if sources and isinstance(target, Tensor) else None
             if what in (None, "zeros"):
@@ -197,7 +196,7 @@ class Report:
         return None
 
     def graphed(self, question: Question, line: Any, sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
-        """Note a call of `tf.gradients`, with why a source has no gradient."""
+        """Note a call of `tf.gradients`, with the reason for each None."""
         self.calls += 1
         self._size(line, sources)
         for position, (source, diagnosis) in enumerate(zip(sources, found, strict=True)):
@@ -207,7 +206,7 @@ class Report:
         self._heard()
 
     def headline(self, named: str | None = None) -> str:
-        """Return how many sources lacked something at each line of a gradient call; of the file `named` by its number alone."""
+        """Return a summary: the flawed sources at each gradient call. Places in the file `named` are line numbers alone."""
         raised = f"the gradient call at {', '.join(self._raised)} raised an error" if self._raised else ""
         if not self.calls:
             return raised or "the script asked no tape for a gradient or Jacobian"
@@ -224,14 +223,14 @@ class Report:
 
     @property
     def _empty(self) -> str:
-        """The words about calls without a source."""
+        """The sentence about gradient calls without sources."""
         if not self._without:
             return ""
         why = "a model's list is empty until it is built, and where nothing is trainable"
         return f"; no source is given at {', '.join(self._without)}: {why}"
 
     def ran(self, results: Any) -> None:
-        """Look into a call of a function with a tape: its first calls, and the first that gives NaN or infinity."""
+        """Look into a call of a function with a tape: the first few calls, and the first with NaN or infinity."""
         run = transcript.runs()[-1]
         looked = self._looked.get(run.transcript.serial, 0)
         bad = not all(finite(to_numpy(t.node)) for t in nest.flatten(results) if isinstance(t, Tensor))
@@ -265,7 +264,7 @@ class Report:
 
 
 def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Diagnosis]:
-    """Return the diagnoses of sources with the same fault."""
+    """Return the diagnoses of sources that have the same flaw."""
     if what == "None":
         return [question.about(source) for source in sources]
     if what == "zeros":
@@ -274,12 +273,12 @@ def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Dia
 
 
 def symbolic() -> bool:
-    """Return whether a function or graph is under trace, where no values are known."""
+    """Return whether a function or graph is being traced, so that values are unknown."""
     return engine.local.trace.parent is not None or engine.local.trace.scope is not None
 
 
 def values_of(gradient: Any) -> np.ndarray | None:
-    """Return the values of a gradient, of slices those that they hold; None if there is none or it is unknown."""
+    """Return the values of a gradient, for IndexedSlices those of its rows; None if there are none."""
     if gradient is None or symbolic():
         return None
     return to_numpy((gradient.values if isinstance(gradient, IndexedSlices) else gradient).node)
@@ -288,7 +287,7 @@ def values_of(gradient: Any) -> np.ndarray | None:
 def _flaw(gradient: Any) -> str | None:
     values = values_of(gradient)
     if values is not None and not values.size and isinstance(gradient, IndexedSlices):
-        return "zeros"  # no row of the source was taken
+        return "zeros"  # no row of the source was used
     return None if values is None else _flaw_of(values)
 
 
@@ -306,7 +305,7 @@ def _flaw_of(values: np.ndarray) -> str | None:
 
 @contextlib.contextmanager
 def watching(heard: Callable[[], None] = lambda: None, done: Callable[[], str] = str) -> Iterator[Report]:
-    """Note all gradient calls inside of the context; yields the Report. It calls `heard` after each, and asks what was `done`."""
+    """Yield a Report that notes all gradient calls in the context. It calls `heard` after each, and `done` for side effects."""
     report = Report(heard, done)
     listeners = {"asked": report.asked, "taped": report.taped, "ran": report.ran, "graphed": report.graphed, "called": None}
     with hooks.filled(hooks.watch, **listeners), transcript.keeping(), contextlib.closing(report):

@@ -1,4 +1,4 @@
-"""A tape whose values are there again: of a function, from its Transcript and one call; of the last step, as it was kept."""
+"""Tapes with restored values: of a function from its Transcript and one call, of the last step from its kept record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain.inside import Inside, Name, OpenedCall, finite
 
-LONGEST = 10_000  # so many trips of a loop are run again
+LONGEST = 10_000  # trips of a loop that are run again
 
 
 class Again(NamedTuple):
@@ -51,14 +51,14 @@ def again(
 
 
 class RestoredTape(GradientTape):
-    """A tape whose record is a Transcript's. Ops with effects are not repeated."""
+    """A tape whose record comes from a Transcript. Ops with effects are left out."""
 
     def _entries_of(self, segment: Segment) -> list[Entry]:
         return [entry for entry in super()._entries_of(segment) if not entry.node.op.effect]
 
 
 class Restored:
-    """The nodes of a call of a function, by their names."""
+    """The nodes of a function's call, by their names."""
 
     def __init__(self, inside: Inside, given: Sequence[Any]) -> None:
         self._inside, self._given = inside, given
@@ -67,7 +67,7 @@ class Restored:
         self._passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
 
     def tape(self, taped: Taped) -> GradientTape | None:
-        """Return the tape again; None if values are missing."""
+        """Return the restored tape; None if values are missing."""
         serials = [serial for serial, _, _ in taped.segments]
         found = [o for o in self._inside.opened if o.transcript.serial in serials]
         if len(found) < len(set(serials)) or any(self.trace(opened) is None for opened in found):
@@ -91,7 +91,7 @@ class Restored:
         return journal.variables.get(self._passed.get(number, number))
 
     def trace(self, opened: OpenedCall) -> Trace | None:
-        """Return the trace of a function, with values in its leaves."""
+        """Return the trace of a function, with values in its leaves; None if these are unknown."""
         own = opened.transcript
         if own.serial in self._traces:
             return self._traces[own.serial]
@@ -102,7 +102,7 @@ class Restored:
         trace.serial = own.serial
         for k, (aval, origin) in enumerate(zip(own.leaf_avals, own.leaves, strict=True)):
             node = self.node(origin)
-            if node is None:  # else it was computed in the function around
+            if node is None:  # otherwise the outer function computed it
                 node = leaf(aval, given[own.places[k]] if k in own.places else own.constants.get(k))
                 node.origin = origin
             if origin != journal.NUMBERS:
@@ -117,7 +117,7 @@ class Restored:
         return trace
 
     def _inputs(self, opened: OpenedCall) -> Sequence[Any] | None:
-        """Return the inputs of a function that another one called, or of a branch or loop body in it."""
+        """Return the inputs of a called function, or of a branch or loop body."""
         assert opened.around is not None
         around, placed = self.trace(opened.around), opened.transcript.placed
         if around is None:
@@ -135,7 +135,7 @@ class Restored:
 
 
 def values(nodes: Sequence[Any]) -> list[Any] | None:
-    """Return the values of nodes of restored traces, computed from those of the leaves; None if that would repeat effects."""
+    """Return the values of nodes in restored traces, computed from the leaves; None if that would repeat effects."""
     found: dict[Node, Any] = {node: node.value for node in nodes if node.value is not None}
     for trace, group in itertools.groupby(sorted({n for n in nodes if n not in found}, key=_place), key=lambda n: n.trace):
         wanted = list(group)
@@ -148,12 +148,14 @@ def values(nodes: Sequence[Any]) -> list[Any] | None:
 
 
 class _Stopped(Exception):
-    """The search for the inputs of a Program in an op has ended."""
+    """Raised to end the search for the inputs of a Program."""
 
 
 class _Watched(execution.OnHost):
-    """The Interpreter that notes what one of an op's Programs takes: of a loop, in the first trip that made of finite values
-    others, or in the last trip."""
+    """The Interpreter that notes the inputs of one of an op's Programs.
+
+    For a loop these are the inputs of the first trip that turns finite values into non-finite ones, or of the last trip.
+    """
 
     residuals = False
 
@@ -162,7 +164,7 @@ class _Watched(execution.OnHost):
         self.taken: Sequence[Any] | None = None
 
     def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Run a Program; a branch's inputs are all that is asked for."""
+        """Run a Program. For a branch its inputs suffice, so it is not run."""
         if self._op.kind is BRANCH:
             self.taken = inputs if program is self._watched else None
             raise _Stopped
@@ -184,7 +186,7 @@ class _Watched(execution.OnHost):
 
 
 def _taken(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
-    """Return the inputs of a Program of a branch or loop; None if it did not run, or cannot be run again."""
+    """Return the inputs of a branch's or loop's Program; None if it did not run, or cannot be run again."""
     op = node.op
     assert isinstance(op, StructuredOp)
     watching = _Watched(op, programs_of(op, node.attrs)[branch])
@@ -207,9 +209,7 @@ def _segment(trace: Trace, start: int, stop: int) -> Segment:
 
 
 def _outside(tape: GradientTape) -> bool:
-    """Give values to the nodes that the tape's record uses and does not hold, which become leaves. False if their values are
-    gone.
-    """
+    """Turn the nodes that the tape's record uses from outside into leaves with values; return False if their values are lost."""
     entries, _ = tape._entries()
     known = {entry.node for entry in entries}
     nodes = list(dict.fromkeys([i for entry in entries for i in entry.inputs if i not in known and i.trace is not None]))
@@ -223,7 +223,7 @@ def _outside(tape: GradientTape) -> bool:
 def keep_last_step(keep: bool = True) -> None:
     """Keep the record of the last tape that was used up, so that zeros and NaN can be explained afterwards.
 
-    It holds on to the values of that one step. False lets go of it.
+    The values of that one step stay in memory. `keep=False` releases them.
 
     >>> tf.config.keep_last_step()
     >>> x = tf.Variable([0.0, 0.0])

@@ -1,4 +1,4 @@
-"""A statement of the user's with tensors all the way: `np.exp(x.numpy())` becomes `tf.exp(x)`."""
+"""Rewrites of the user's statements with tensors only: `np.exp(x.numpy())` becomes `tf.exp(x)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.syntax import LISTED, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
-# What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
+# NumPy functions and their names in TensorFlow, where the arguments have the same meaning.
 NUMPY = {
     "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max",
     "amin": "reduce_min", "prod": "reduce_prod", "concatenate": "concat", "power": "pow", "clip": "clip_by_value",
@@ -28,27 +28,27 @@ NUMPY = {
         "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
     )
 } | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
-METHODS = {  # of an array
+METHODS = {  # methods of arrays
     "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "prod": "reduce_prod",
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
 LONGEST_ARGUMENT = 60
-STABLE = {  # a formula, and the function that computes it; `rest` are further arguments of what it takes
+STABLE = {  # formula → the function that computes it; `rest` are the other arguments
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
     "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
     "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)",
 }  # fmt: skip
-ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # which take tensors as they take arrays
-HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # where 1 is at the edge
-REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # statements
+ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
+HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
+REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # kinds of statements that are rewritten
 FLOATING = {"float", "float16", "float32", "float64"}
-AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
+AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # these return a tensor unchanged
 
 
 def with_tensors(line: Line) -> str | None:
-    """Rewrite the statement without NumPy, `.numpy()` and `float()`; None if it takes more than that."""
+    """Rewrite the statement without NumPy, `.numpy()` and `float()`; None if these rewrites do not suffice."""
     found = text.statement(line)
     if not isinstance(found, REWRITTEN):
         return None
@@ -58,9 +58,9 @@ def with_tensors(line: Line) -> str | None:
 
 
 def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
-    """Return what a function does, behind a line, with the array that the line gives a name, each with what a tensor wants.
+    """Return the later uses of the array that a line assigns, each with its form for a tensor.
 
-    None where it does something that is not known of tensors.
+    None if a use has no known form for tensors.
     """
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
@@ -76,7 +76,7 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
 
 
 def without_call(line: Line) -> str | None:
-    """Rewrite the statement with the argument in the place of the call that a line stands for; None where that is not known."""
+    """Rewrite the statement with the line's `stop_gradient` call replaced by its argument; None if the call is ambiguous."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
     if not isinstance(found, REWRITTEN):
         return None
@@ -90,7 +90,7 @@ def without_call(line: Line) -> str | None:
 
 
 def bound_early(line: Line, name: str) -> tuple[ast.expr, str] | None:
-    """Return the only `lambda` of the statement that reads a name, and the same with the name bound where it is made."""
+    """Return the statement's only `lambda` that reads a name, and the same with the name bound as a default."""
     made = within(text.statement(line), ast.Lambda)
     found = [n for n in made if name in named_in(n.body)]
     if len(found) != 1 or found[0].args.vararg or found[0].args.kwarg or found[0].args.kwonlyargs:
@@ -100,7 +100,7 @@ def bound_early(line: Line, name: str) -> tuple[ast.expr, str] | None:
 
 
 def as_floating(line: Line) -> str | None:
-    """Rewrite the statement that makes a constant or Variable of integers, with a floating dtype; None for any other."""
+    """Rewrite a statement that creates an integer constant or Variable with a floating dtype; None for any other."""
     match text.statement(line):
         case ast.Assign(targets=[name], value=ast.Call(func=function, args=[given], keywords=named)):
             made = ast.unparse(function).rpartition(".")[2] in ("constant", "Variable", "convert_to_tensor")
@@ -111,7 +111,7 @@ def as_floating(line: Line) -> str | None:
 
 
 def summed(line: Line) -> str | None:
-    """Return `total = total + x` for `total.assign_add(x)`, or `-`; None for any other statement."""
+    """Return `total = total + x` for `total.assign_add(x)`, or the same with `-`; None for any other statement."""
     match text.statement(line):
         case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(name), "assign_add" | "assign_sub" as how), args=[given])):
             return ast.unparse(ast.parse(f"{name} = {name} {'+' if how == 'assign_add' else '-'} ({ast.unparse(given)})"))
@@ -119,7 +119,7 @@ def summed(line: Line) -> str | None:
 
 
 def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
-    """Return `stop_gradient(q - x + x)`, which stops all of it, and `x + stop_gradient(q - x)`; None for anything else."""
+    """Return the call `stop_gradient(q - x + x)`, which stops everything, and `x + stop_gradient(q - x)`; None without one."""
     for call in within(text.statement(line), ast.Call):
         if ast.unparse(call.func).endswith("stop_gradient") and len(call.args) == 1:
             added, taken = _terms(call.args[0])
@@ -131,7 +131,7 @@ def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
 
 
 def _terms(node: ast.expr) -> tuple[list[str], list[str]]:
-    """Return the terms of a sum: those that are added, and those that are taken off."""
+    """Return the added and the subtracted terms of a sum."""
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
             (added, taken), (more, less) = _terms(left), _terms(right)
@@ -141,16 +141,16 @@ def _terms(node: ast.expr) -> tuple[list[str], list[str]]:
 
 
 def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
-    """Return the only call, in the statement of a line, of a function with such a name, and its arguments; else None."""
+    """Return the only call in the statement of a function whose name ends in `name`, and its arguments; else None."""
     calls = within(text.statement(line), ast.Call)
     found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
     return (found[0], ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords]))) if len(found) == 1 else None
 
 
 def stable(line: Line) -> tuple[ast.expr, str] | None:
-    """Return a formula, and the function, with its argument, that computes it without overflow; else None.
+    """Return a formula, and the function call that computes it without overflow; else None.
 
-    It is that of the line, or another one of its statement, or one that divides what the statement gives by its sum.
+    The formula is in the line, in another part of its statement, or in a later statement that uses the result.
     """
     own, name = text.expression_at(line), text.stored_name(line)
     later = [n for n in _after(line) if name is not None and name in mentioned(n)]
@@ -172,9 +172,9 @@ def _parsed(code: str) -> ast.expr:
 
 
 def _fits(formula: ast.AST, node: ast.expr, line: Line, found: dict[str, str]) -> bool:
-    """Return whether an expression is a formula of `x`; `found` gets what stands for its names.
+    """Return whether an expression has the form of a formula; `found` collects the code for the formula's names.
 
-    A name of the user's stands for what it was given.
+    A variable in the user's code is replaced by its assigned value.
     """
     if isinstance(formula, ast.Name):
         written = f"({ast.unparse(node)})"
@@ -193,7 +193,7 @@ def _fits(formula: ast.AST, node: ast.expr, line: Line, found: dict[str, str]) -
 
 
 def _meant(line: Line, given: ast.expr) -> ast.expr:
-    """Return an expression; of a name the value that the function of a line gives it last, down to that line."""
+    """Return an expression; for a name, return the last value assigned to it down to the line."""
     at = text.number(line) or 0
     above = [n for n in statements_of(scope_of(line)) if n.lineno <= at and given not in ast.walk(n)]
     found = [n.value for n in above if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [ast.unparse(given)]]
@@ -201,12 +201,12 @@ def _meant(line: Line, given: ast.expr) -> ast.expr:
 
 
 def _after(line: Line) -> list[ast.stmt]:
-    """Return the simple statements of the function of a line that stand below it."""
+    """Return the simple statements below a line in its function."""
     return [n for n in statements_of(scope_of(line)) if n.lineno > (text.number(line) or 0) and not hasattr(n, "body")]
 
 
 def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:
-    """Return what the op computes, and the same with `code`, a function of `x`, in the place of its argument at a place."""
+    """Return the op's expression, and the same with `code`, a function of `x`, applied to the argument at a place."""
     found, parts = text.expression_at(line, op), text.parts(line, op)
     given = ast.unparse(parts[at]) if at < len(parts) else ""
     if found is None or not 0 < len(given) <= LONGEST_ARGUMENT:
@@ -215,16 +215,16 @@ def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, s
 
 
 def _with(whole: ast.AST, part: ast.expr, code: str) -> str:
-    """Return an expression or statement with code in the place of a part of it."""
+    """Return the source text of an expression or statement with a part replaced by code."""
     copies: dict[int, Any] = {}
     copied = copy.deepcopy(whole, copies)
     return ast.unparse(_Put(copies[id(part)], ast.parse(code, mode="eval").body).visit(copied))
 
 
 def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
-    """Return what the op computes in one side of a `where`, and the same with a harmless value where the other one is taken.
+    """Return the op's expression in one side of a `where`, and the same with a harmless operand for the other side.
 
-    The `where` stands in the statement, or below and takes what that gives.
+    The `where` is in the statement, or below and takes the statement's result.
     """
     found, name = text.expression_at(line, op), text.stored_name(line)
     calls = [call for n in (text.statement(line), *_after(line)) for call in within(n, ast.Call)]
@@ -240,7 +240,7 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
 
 
 def _operand(node: ast.expr) -> ast.expr | None:
-    """Return what has to be kept harmless: the argument of a function, a denominator, a base or exponent."""
+    """Return the operand to keep harmless: a function's argument, a denominator, a base or an exponent."""
     match node:
         case ast.Call(args=[operand, *others]):
             return others[0] if others and isinstance(operand, ast.Constant) else operand
@@ -251,7 +251,7 @@ def _operand(node: ast.expr) -> ast.expr | None:
 
 
 def _is(call: ast.Call, name: str) -> bool:
-    """Return whether a call is of a function of that name, as `tf.math.log`, `np.log` and `reduce_log` are of `log`."""
+    """Return whether a call is of a function named `name`: `tf.math.log`, `np.log` or `reduce_log` for `log`."""
     return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
 
 
@@ -264,9 +264,9 @@ class _Put(ast.NodeTransformer):
 
 
 class _ToTensors(ast.NodeTransformer):
-    """Rewrites what is computed with arrays; `made` has each outermost call that is another one now, as it was and is.
+    """Rewrites code on arrays to code on tensors; `made` maps each rewritten outermost call to its new form.
 
-    The names of `tensors` held arrays before, and their methods are rewritten too.
+    The names in `tensors` held arrays before; their methods are rewritten, too.
     """
 
     changed = unknown = False
@@ -306,7 +306,7 @@ class _ToTensors(ast.NodeTransformer):
             return changed
         listed = method is not None and method.attr in LISTED
         if inside and not listed and root not in ("tf", *ITERATING):
-            self.unknown = True  # a method of what was an array, or a function that may want one
+            self.unknown = True  # a method of the former array, or a function that may need an array
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -325,13 +325,13 @@ class _ToTensors(ast.NodeTransformer):
         if ast.unparse(node.value) == before and before not in self._tensors:
             return node
         now = f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))"
-        self.made[whole] = now  # an array takes elements so, a tensor does not
+        self.made[whole] = now  # this indexing works on arrays only
         return ast.parse(now, mode="eval").body
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
-        """Return a call of an array's method as that of a function of the tensor; None for one that is not known."""
+        """Return a method call on an array as a function call on the tensor; None for an unknown method."""
         name, array, written = method.attr, method.value, [ast.unparse(a).rpartition(".")[2].strip("'\"") for a in node.args]
-        if isinstance(array, ast.Attribute) and ast.unparse(array).startswith(("tf.", "np.")):  # a module
+        if isinstance(array, ast.Attribute) and ast.unparse(array).startswith(("tf.", "np.")):  # a module, not an array
             return None
         if name in METHODS:
             return ast.Call(ast.parse(f"tf.{METHODS[name]}", mode="eval").body, [array, *node.args], node.keywords)
@@ -339,7 +339,7 @@ class _ToTensors(ast.NodeTransformer):
             dtype = "float64" if written[0] == "float" else written[0]
             return ast.Call(ast.parse("tf.cast", mode="eval").body, [array, ast.parse(f"tf.{dtype}", mode="eval").body], [])
         if name == "astype" and len(written) == 1 and "int" in written[0]:
-            return array  # the cast alone would end the gradient
+            return array  # a cast to an integer would end the gradient
         if name in ("flatten", "ravel") and not node.args:
             return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, ast.parse("[-1]", mode="eval").body], [])
         if name == "reshape" and node.args:
@@ -354,19 +354,19 @@ class _ToTensors(ast.NodeTransformer):
             return ast.Call(ast.parse("tf.stack", mode="eval").body, node.args, []) if joined else node.args[0]
         if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
             return _sampled(name, *map(ast.unparse, node.args[:2]))
-        if name == "dot" and len(node.args) == 2:  # of vectors and matrices
+        if name == "dot" and len(node.args) == 2:  # vectors and matrices alike
             return ast.Call(ast.parse("tf.tensordot", mode="eval").body, [*node.args, ast.Constant(1)], [])
         if name not in NUMPY:
             self.unknown = True
             return node
         node.func = ast.parse(f"tf.{NUMPY[name]}", mode="eval").body
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
-            node.args.append(ast.Constant(0))  # NumPy's default: tf.concat has none
+            node.args.append(ast.Constant(0))  # NumPy's default axis; tf.concat has none
         return node
 
 
 def _sampled(name: str, first: str, second: str) -> ast.AST:
-    """Return a sample as a function of its parameters and of noise that does not depend on them."""
+    """Return a sample as a function of its parameters and of independent noise."""
     if name == "random.normal":
         return ast.parse(f"{first} + ({second}) * tf.random.normal(tf.shape({first}))", mode="eval").body
     return ast.parse(f"{first} + ({second} - ({first})) * tf.random.uniform(tf.shape({first}))", mode="eval").body

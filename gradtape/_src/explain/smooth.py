@@ -1,4 +1,4 @@
-"""The advice for an op without a derivative: what to write in its place."""
+"""The advice for an op without a derivative: the code to write instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.explain.evidence import Evidence, Span
 from gradtape._src.explain.syntax import within
 from gradtape._src.ops.array.sort import _arg_max, _arg_min
 
-Advice = tuple[str, Span | None]  # and where the expression stands that its code replaces
+Advice = tuple[str, Span | None]  # the advice, and the span of the expression that its code replaces
 
 STRAIGHT = "pass the gradient straight through: `{0} + tf.stop_gradient({1} - {0})`"
 SMOOTHER = "try a smooth function in its place, or give it a gradient with tf.custom_gradient"
@@ -21,8 +21,8 @@ SOFTLY = (
 )
 SOFTLY += "where q is what was taken in the place of z"
 BYTES = "go on with the tensor, and keep its bytes beside it"
-LONGEST_OPERAND, LONGEST = 30, 60  # of what stands in an advice several times, or once
-CHOSEN = {_arg_max.op.type: "x", _arg_min.op.type: "-x"}  # what a soft choice in the place of an index is made of
+LONGEST_OPERAND, LONGEST = 30, 60  # characters of an operand that occurs several times in an advice, and of one that occurs once
+CHOSEN = {_arg_max.op.type: "x", _arg_min.op.type: "-x"}  # op type → the argument of the softmax that replaces it
 
 
 def wider(dtype: str, scaled: str) -> str:
@@ -34,13 +34,13 @@ def wider(dtype: str, scaled: str) -> str:
 
 
 def has_own_advice(b: Evidence) -> bool:
-    """Return whether the advice for an op holds, whatever its result is used for."""
+    """Return whether the advice for an op holds whatever its result is used for."""
     known = ops.get(b.op or "")
     return known is not None and Trait.HOLDS_FOR_ALL in known.traits
 
 
 def declared(op: str | None) -> str:
-    """Return what the declaration of an op of this type advises to write in its place."""
+    """Return the advice in the declaration of an op of this type; empty if it has none."""
     known = ops.get(op or "")
     if known is None:
         return ""
@@ -48,14 +48,14 @@ def declared(op: str | None) -> str:
 
 
 def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
-    """Return the advice, with what the line computes with in the place of `x` and `y`, where that is short.
+    """Return the advice, with the line's operands in place of `x` and `y` if they are short.
 
-    Through an op that is `stepped`, as a rounding, a gradient can pass as it is.
+    For a `stepped` op, such as a rounding, the gradient can be passed straight through.
     """
     if index and b.op in CHOSEN:
         return in_its_words(SOFTLY.format(CHOSEN[b.op]), b)
     advice, operands = declared(b.op), text.operands(b.line, b.op)
-    if re.search(r"\by\b", advice) and not operands and (inside := of_function(b)) is not None:  # which compares
+    if re.search(r"\by\b", advice) and not operands and (inside := of_function(b)) is not None:  # the op compares two values
         return inside, None
     if advice or not stepped:
         return in_its_words(advice or SMOOTHER, b)
@@ -67,7 +67,7 @@ def instead_of(b: Evidence, stepped: bool, index: bool = False) -> Advice:
 
 
 def of_function(b: Evidence) -> str | None:
-    """Return the advice for what a function of TensorFlow's does that the line calls; None where it calls none first."""
+    """Return the advice for the TensorFlow function whose call contains the op; None if the line calls none."""
     calls = within(text.statement(b.line), ast.Call)
     called = ast.unparse(calls[0].func) if calls else ""
     own = called.startswith(("tf.", "tensorflow.")) and ".keras." not in called
@@ -75,7 +75,7 @@ def of_function(b: Evidence) -> str | None:
 
 
 def around_it(b: Evidence) -> Advice | None:
-    """Return the advice to pass a gradient straight through a sum that takes off what an op computes; None without a sum."""
+    """Return the advice to pass the gradient straight through a sum in which the op's result is a term; None without one."""
     found, operands = text.expression_at(b.line, b.op), text.operands(b.line, b.op)
     sums = within(text.statement(b.line), ast.BinOp)
     around = [n for n in sums if isinstance(n.op, (ast.Add, ast.Sub)) and found in (n.left, n.right)]
@@ -85,9 +85,9 @@ def around_it(b: Evidence) -> Advice | None:
 
 
 def in_its_words(advice: str, b: Evidence, op: str | None = None) -> Advice:
-    """Return the advice with what the line computes with in the place of `x` and `y`, if the line calls the op itself.
+    """Return the advice with the line's operands in place of `x` and `y`, if the line calls the op itself.
 
-    An operand that stands in it several times has to be short, and no call.
+    An operand that would occur several times must be short and must not be a call.
     """
     operands = text.operands(b.line, op or b.op)
     given = dict(zip("xy", operands, strict=False))

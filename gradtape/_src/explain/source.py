@@ -1,4 +1,4 @@
-"""The user's source: which line, which expression and which names belong to an instruction of theirs."""
+"""The user's source: the line, expression and names that belong to an instruction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
 PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
-UNREAD = {"self", "cls", "training", "mask"}  # parameters that a method may have for others
+UNREAD = {"self", "cls", "training", "mask"}  # parameters that a method often has to accept without reading them
 
 
 @functools.lru_cache(256)
@@ -30,7 +30,7 @@ def _positions(code: CodeType) -> list[Any]:
 
 
 def position(line: Line) -> Any:
-    """Return `(first line, last line, first column, last column)` of the expression; None for unknown ones."""
+    """Return `(first line, last line, first column, last column)` of an instruction's expression; None for unknown ones."""
     code, offset = line
     if code is None:
         return None, None, None, None
@@ -39,7 +39,7 @@ def position(line: Line) -> Any:
 
 
 def span(node: ast.expr) -> Any:
-    """Return the same of an expression in the syntax tree of its file."""
+    """Return the same four numbers for an expression of a syntax tree."""
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
@@ -50,17 +50,17 @@ def number(line: Line) -> int | None:
 
 
 def file(line: Line) -> str | None:
-    """Return the file's name; in a notebook the cell's."""
+    """Return the name of the line's file, or of the cell in a notebook."""
     return None if line[0] is None else line[0].co_filename
 
 
 def same_line(a: Line, b: Line) -> bool:
-    """Return whether two instructions stand on one line of one piece of code."""
+    """Return whether two instructions are on the same line of the same code object."""
     return a[0] is not None and a[0] is b[0] and number(a) == number(b)
 
 
 def stored_name(line: Line) -> str | None:
-    """Return the name that the statement gives to its result, of several the first: `y` of `y = f(x)`; None if it gives none."""
+    """Return the first name that the statement assigns: `y` of `y = f(x)`; None if it assigns none."""
     match statement(line):
         case (
             ast.Assign(targets=[ast.Name(name), *_] | [ast.Tuple([ast.Name(name), *_]), *_])
@@ -73,7 +73,10 @@ def stored_name(line: Line) -> str | None:
 
 
 def unread(line: Line) -> tuple[str, str] | None:
-    """Return the names of the function of a line and of a parameter, not the object's own, that it never reads; else None."""
+    """Return the name of the line's function and of its last parameter that is never read; None if all are read.
+
+    Parameters with defaults, `self` and the like do not count.
+    """
     function = None if line[0] is None else _function(line[0])
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
@@ -102,7 +105,7 @@ def rebound_name(line: Line) -> str | None:
 
 
 def _stored_and_read(code: CodeType, offset: int) -> str | None:
-    """Return the same of code without source: the name that is stored next on a line, if the line reads it."""
+    """Return the rebound name for code without source: the next name stored on the line, if the line reads it."""
     at = number((code, offset))
     own = [i for i in dis.get_instructions(code) if number((code, i.offset)) == at]
     stored = next((i.argval for i in own if i.offset > offset and i.opname in STORES), None)
@@ -110,7 +113,7 @@ def _stored_and_read(code: CodeType, offset: int) -> str | None:
 
 
 def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
-    """Return each name that a statement sets, with its expression; names that are unpacked together share one."""
+    """Return each name that a statement sets, with its expression; names unpacked from one value share it."""
     if isinstance(found, ast.AugAssign):
         return [
             (ast.unparse(found.target), ast.BinOp(ast.parse(ast.unparse(found.target), mode="eval").body, found.op, found.value))
@@ -126,7 +129,7 @@ def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
 
 
 def read_in(value: ast.expr) -> set[str]:
-    """Return what an expression reads, as it is written: names, attributes and entries."""
+    """Return the source text of the names, attributes and entries that an expression reads."""
     return set(map(ast.unparse, within(value, (ast.Name, ast.Attribute, ast.Subscript))))
 
 
@@ -137,14 +140,14 @@ def sets(line: Line, name: str) -> bool:
 
 
 def codes_of(frame: FrameType | None) -> Iterator[CodeType]:
-    """Yield the code of a frame and of those that called it, up to the first module."""
+    """Yield the code objects of a frame and its callers, up to the first module."""
     while frame is not None:
         yield frame.f_code
         frame = None if frame.f_code.co_name == "<module>" else frame.f_back
 
 
 def rebinding(name: str, codes: list[CodeType]) -> Line | None:
-    """Return the first statement that computes a name or attribute from itself."""
+    """Return the first statement that computes a name or attribute from its own value."""
     for code in codes:
         for found in statements(code, name):
             if any(called == name and name in read_in(value) for called, value in _pairs(found)):
@@ -154,7 +157,7 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
 
 @functools.lru_cache(256)
 def _function(code: CodeType) -> Any:
-    """Return the function or module of a code object; an empty module where its source is not known."""
+    """Return the syntax tree of a code object's function or module; an empty module if its source is unknown."""
     whole = tree(code.co_filename)
     if code.co_name != "<module>":
         named = [n for n in within(whole, FUNCTIONS) if n.name == code.co_name]
@@ -169,19 +172,19 @@ def is_global(code: CodeType, name: str) -> bool:
 
 
 def statements(code: CodeType, name: str = "") -> list[ast.stmt]:
-    """Return the statements of a code object, of inner functions only where they set `name` outside of them."""
+    """Return the statements of a code object. Inner functions count only if they set the outer variable `name`."""
     return [n for n in own(_function(code), name) if isinstance(n, ast.stmt)]
 
 
 def heads(found: ast.stmt) -> list[str]:
-    """Return the text of a statement, of a block that of what stands before its body."""
+    """Return the text of a statement; for a block, only the expressions in its header."""
     if not hasattr(found, "body"):
         return [ast.unparse(found)]
     return [ast.unparse(part) for part in ast.iter_child_nodes(found) if isinstance(part, (ast.expr, ast.withitem))]
 
 
 def assignments(line: Line) -> str | None:
-    """Rewrite the statement with `assign` in the place of `=`: `w.assign(w - dw)`; None for one that unpacks a call's result."""
+    """Rewrite the statement with `assign` in place of `=`: `w.assign(w - dw)`; None if it unpacks the result of a call."""
     found = statement(line)
     if found is None:
         return None
@@ -192,7 +195,7 @@ def assignments(line: Line) -> str | None:
 
 
 def _in_a_variable(value: ast.expr) -> ast.expr:
-    """Return what a new Variable is made of; any other expression as it is."""
+    """Return the initial value that a new Variable is given; any other expression is returned unchanged."""
     match value:
         case ast.Call(func=ast.Name("Variable") | ast.Attribute(attr="Variable"), args=[given, *_]):
             return given
@@ -201,13 +204,13 @@ def _in_a_variable(value: ast.expr) -> ast.expr:
 
 
 def makes_a_variable(line: Line) -> bool:
-    """Return whether the statement sets its names to new Variables."""
+    """Return whether the statement assigns new Variables."""
     found = statement(line)
     return found is not None and any(_in_a_variable(value) is not value for _, value in _pairs(found))
 
 
 def target(line: Line) -> str | None:
-    """Return the target of the statement: `w`, `self.w`; None for several, and where there is no source."""
+    """Return the target of the assignment: `w`, `self.w`; None for several targets, or without source."""
     found = statement(line)
     if isinstance(found, (ast.AnnAssign, ast.AugAssign)):
         return ast.unparse(found.target)
@@ -215,13 +218,13 @@ def target(line: Line) -> str | None:
 
 
 def value_of(line: Line, name: str) -> str | None:
-    """Return what the statement sets a name to: `step(w)` of `w = step(w)`; None for any other statement."""
+    """Return the value that the statement assigns to a name: `step(w)` of `w = step(w)`; None for any other statement."""
     found = statement(line)
     return ast.unparse(found.value) if isinstance(found, ast.Assign) and target(line) == name else None
 
 
 def line_at(code: CodeType, at: int) -> Line:
-    """Return an instruction of the line with a number: of the code, of a function inside of it, or of another in its file."""
+    """Return an instruction of a line by its number. The code and its inner functions are searched first, then the file."""
     return _instruction(code, at) or line_in(code.co_filename, at)
 
 
@@ -237,7 +240,7 @@ def _instruction(code: CodeType, at: int) -> Line | None:
 
 
 def line_in(name: str, at: int) -> Line:
-    """Return an instruction of the line with a number in a file, of which no code that ran is known."""
+    """Return an instruction of a line in a file, when no code object of it is known."""
     whole = tree(name)
     return (None if whole is None else _instruction(compile(whole, name, "exec"), at)) or NO_LINE
 
@@ -272,7 +275,7 @@ def tree(name: str | None) -> ast.Module | None:
 
 
 def statement(line: Line) -> ast.stmt | None:
-    """Return the innermost statement in which the instruction stands."""
+    """Return the innermost statement around the instruction."""
     return next(reversed(enclosing(tree(file(line)), number(line), ast.stmt)), None)
 
 
@@ -280,7 +283,7 @@ SHOWING = frozenset("critical debug display error exception info log pprint prin
 
 
 def is_shown(line: Line) -> bool:
-    """Return whether the statement only shows or logs what stands in it: `print(…)`, `logger.info(…)`; not if it fills a file."""
+    """Return whether the statement only prints or logs values: `print(…)`, `logger.info(…)`; not if it writes a file."""
     match statement(line):
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name in SHOWING
@@ -291,19 +294,19 @@ def is_shown(line: Line) -> bool:
 
 
 def _files(line: Line) -> set[str]:
-    """Return the names of the files that are opened around a line: `f` of `with open(path, "w") as f:`."""
+    """Return the names of the files opened in a `with` around the line: `f` of `with open(path, "w") as f:`."""
     blocks = enclosing(tree(file(line)), number(line), ast.With)
     items = [item for block in blocks for item in block.items if ast.unparse(item.context_expr).startswith("open(")]
     return {ast.unparse(item.optional_vars) for item in items if item.optional_vars is not None}
 
 
 def in_a_loop(line: Line) -> bool:
-    """Return whether a line stands in the body of a `for` or `while`."""
+    """Return whether the line is in the body of a `for` or `while`."""
     return bool(enclosing(tree(file(line)), number(line), (ast.For, ast.While), True))
 
 
 def in_a_header(line: Line) -> bool:
-    """Return whether the instruction stands in what an `if`, `while` or `for` decides by, and not in its body."""
+    """Return whether the instruction is in the header of an `if`, `while` or `for`: its condition or iterable."""
     found, at = statement(line), number(line)
     if not isinstance(found, (ast.If, ast.While, ast.For)) or at is None:
         return False
@@ -312,7 +315,7 @@ def in_a_header(line: Line) -> bool:
 
 
 def expression_at(line: Line, op: str | None = None) -> ast.expr | None:
-    """Return the expression that the instruction computes, or the only one of such an op in it, or in the statement."""
+    """Return the instruction's expression. Else return the only one in it, or in the statement, that is written as `op`."""
     found, at = within(statement(line), ast.expr), position(line)
     itself = None if at[2] is None else next((n for n in found if span(n) == tuple(at)), None)
     if at[2] is not None and (itself is None or op is None or _computes(itself, op)):
@@ -335,9 +338,9 @@ def _computes(node: ast.expr, op: str) -> bool:
 
 
 def parts(line: Line, op: str | None = None) -> list[ast.expr]:
-    """Return what the instruction computes with: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
+    """Return the operands of the instruction: `w` of `tf.round(w)`, `p` and `0.5` of `p > 0.5`.
 
-    With an `op` only those of a call that has its name, as other functions may compute it of something else.
+    With `op` only a call of that name counts, because other functions may apply the op to other values.
     """
     match expression_at(line, op):
         case ast.Call(args=given) as found if not any(isinstance(a, ast.Starred) for a in given):
@@ -350,33 +353,33 @@ def parts(line: Line, op: str | None = None) -> list[ast.expr]:
 
 
 def operands(line: Line, op: str | None = None) -> list[str]:
-    """Return the same as it is written, in brackets where it needs them."""
+    """Return the source text of the operands, in brackets where needed."""
     closed = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
     return [ast.unparse(part) if isinstance(part, closed) else f"({ast.unparse(part)})" for part in parts(line, op)]
 
 
 def keywords(line: Line, op: str | None = None) -> dict[str, str]:
-    """Return the arguments that a call gives by name, as they are written: `axis` and `-1` of `tf.norm(x, axis=-1)`."""
+    """Return the keyword arguments of a call as source text: `axis` and `-1` of `tf.norm(x, axis=-1)`."""
     found = expression_at(line, op)
     given = found.keywords if isinstance(found, ast.Call) else []
     return {keyword.arg: ast.unparse(keyword.value) for keyword in given if keyword.arg is not None}
 
 
 def factors(line: Line) -> list[str]:
-    """Return the operands of a product as they are written; none where a call of another function computes it."""
+    """Return the source text of a product's operands; none if a call of another function computes it."""
     found = expression_at(line)
     product = isinstance(found, ast.BinOp) or (isinstance(found, ast.Call) and ast.unparse(found.func).endswith(PRODUCTS))
     return operands(line) if product else []
 
 
 def text(line: Line) -> str | None:
-    """Return the source line, without a comment; of what goes over several lines all, on one."""
+    """Return the source line without its comment; a statement over several lines is joined into one."""
     whole = _on_one_line(line)
     if whole is not None:
         return whole
     name, at = file(line), number(line)
     found = linecache.getline(name, at) if name is not None and at is not None else ""
-    with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be a part of a statement
+    with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be only part of a statement
         for token in tokenize.generate_tokens(io.StringIO(found.strip()).readline):
             if token.type == tokenize.COMMENT:
                 return found.strip()[: token.start[1]].strip()
@@ -384,7 +387,7 @@ def text(line: Line) -> str | None:
 
 
 def _on_one_line(line: Line) -> str | None:
-    """Return the statement that begins on the line, or the expression, if it goes over several lines; None for a block."""
+    """Return the multi-line statement or expression at the line, on one line; None for a block or a single line."""
     found, at = statement(line), number(line)
     if found is None or hasattr(found, "body") or isinstance(found, ast.Match) or found.lineno == found.end_lineno:
         return None
@@ -394,7 +397,7 @@ def _on_one_line(line: Line) -> str | None:
 
 
 def argument(line: Line, place: int) -> str | None:
-    """Return how a gradient call gives one of its sources, by its place: `model.variables[3]`; None where that is not written."""
+    """Return the source text of a gradient call's source by its position: `model.variables[3]`; None if it is not written out."""
     given = [part for n, _ in _asking(line) for part in [*n.args[1:2], *[k.value for k in n.keywords if k.arg == "sources"]]]
     match given:
         case [ast.Name(name)] if place == 0:
@@ -408,17 +411,17 @@ def argument(line: Line, place: int) -> str | None:
 
 
 def tape_of(line: Line) -> str | None:
-    """Return how the tape is called that a gradient call asks; None where that is not written."""
+    """Return the source text of a gradient call's tape; None if it is not written out."""
     return next((ast.unparse(tape) for _, tape in _asking(line)), None)
 
 
 def target_of(line: Line) -> str | None:
-    """Return the name of the target of a gradient call; None where it is no name."""
+    """Return the name of a gradient call's target; None if the target is not a name."""
     return next((n.args[0].id for n, _ in _asking(line) if n.args and isinstance(n.args[0], ast.Name)), None)
 
 
 def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
-    """Return the gradient calls in the statement of a line, with the expression of their tape."""
+    """Return the gradient calls in the line's statement, each with the expression of its tape."""
     calls = within(statement(line), ast.Call)
     methods = ("gradient", "jacobian", "batch_jacobian")
     return [(n, n.func.value) for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]

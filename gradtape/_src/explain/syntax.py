@@ -1,4 +1,4 @@
-"""Questions about syntax trees: what stands within a part, or around a line, and which names it reads, sets or calls."""
+"""Queries on syntax trees: the nodes in a part or around a line, and the names that a part reads, sets or calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
-LISTED = ("append", "extend", "insert")  # methods of a list, which holds tensors as it holds arrays
+LISTED = ("append", "extend", "insert")  # list methods, which accept tensors as well as arrays
 Kind = TypeVar("Kind", bound=ast.AST)
 
 
@@ -18,15 +18,15 @@ def within(node: ast.AST | None, kind: type[Kind]) -> list[Kind]: ...
 @overload
 def within(node: ast.AST | None, kind: tuple[type, ...]) -> list[Any]: ...
 def within(node: ast.AST | None, kind: Any) -> list[Any]:
-    """Return the nodes of a kind in a part, itself included; none where there is no source."""
+    """Return the nodes of a kind in a part, itself included; an empty list without source."""
     return [] if node is None else [n for n in ast.walk(node) if isinstance(n, kind)]
 
 
 @functools.lru_cache(4096)
 def enclosing(whole: ast.AST | None, at: int | None, kind: type | tuple[type, ...], body: bool = False) -> Any:
-    """Return the nodes of a kind around a line of a file, the outermost first; with `body` those with the line in their body.
+    """Return the nodes of a kind around a line, outermost first; with `body` only those whose body has the line.
 
-    It is a search through the whole file, which many sources share.
+    The search covers the whole file, so its results are cached.
     """
     if at is None:
         return []
@@ -35,9 +35,9 @@ def enclosing(whole: ast.AST | None, at: int | None, kind: type | tuple[type, ..
 
 
 def own(scope: Any, outside: str = "") -> Iterator[ast.AST]:
-    """Yield the parts of a function or module in their order, without those of functions and classes inside of it.
+    """Yield the nodes of a function or module in order, without those of inner functions and classes.
 
-    Functions that set a name `outside` of them are entered.
+    Inner functions that declare the name `outside` as global or nonlocal are included.
     """
     stack: list[ast.AST] = [] if scope is None else [*scope.body]
     while stack:
@@ -50,12 +50,12 @@ def own(scope: Any, outside: str = "") -> Iterator[ast.AST]:
 
 
 def statements_of(scope: Any) -> list[ast.stmt]:
-    """Return the statements of a function or module, without functions and classes."""
+    """Return the statements of a function or module, without those in inner functions and classes."""
     return [n for n in own(scope) if isinstance(n, ast.stmt) and not isinstance(n, SCOPES)]
 
 
 def named_in(node: ast.AST | None, context: type | tuple[type, ...] = ast.expr_context) -> set[str]:
-    """Return the names in a part; those that it reads, `ast.Load`, or sets, `ast.Store`."""
+    """Return the names in a part: all, or those that it reads (`ast.Load`) or sets (`ast.Store`)."""
     return {n.id for n in within(node, ast.Name) if isinstance(n.ctx, context)}
 
 
@@ -66,7 +66,7 @@ def mentioned(node: ast.AST | None) -> set[str]:
 
 
 def callee(call: ast.AST) -> str | None:
-    """Return the last name of the function that is called: `gradient` of `tape.gradient(…)`."""
+    """Return the last name of the called function: `gradient` of `tape.gradient(…)`."""
     if not isinstance(call, ast.Call):
         return None
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)

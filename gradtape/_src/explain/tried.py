@@ -1,4 +1,4 @@
-"""Fixes that are tried: the changes that a Diagnosis stands for, in copies of the program, until the gradient is there."""
+"""Trials of fixes: the changes in a Diagnosis, applied to copies of the program until the gradient is there."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from gradtape._src.explain.diagnosis import Diagnosis, by_cause
 from gradtape._src.explain.edits import Files, Fix, applied, diff, moved
 from gradtape._src.explain.report import Finding, Place, Report, watching
 
-DEEPEST = 3  # so many breaks of one way are mended one after the other
-MOST = 6  # copies for one cause
-NAN = {"NaN", "infinite"}  # of which zeros are an answer, too: that of a norm at 0
+DEEPEST = 3  # breaks of one path that are fixed one after the other
+MOST = 6  # trial runs for one cause
+NAN = {"NaN", "infinite"}  # for these, zeros count as a fix, as in the gradient of a norm at 0
 
 
 class Reached(BaseException):
-    """A copy has come to the gradient call that it was run for."""
+    """Raised when a copy has run the gradient call in question."""
 
 
 class Trials:
-    """Copies of a program, run by `run`, which is given the text of the changed files and the seconds for it.
+    """Copies of a program, run by `run`, which takes the text of the changed files and a time limit in seconds.
 
-    All of them may take so many `seconds`. None stands for no limit, and then what a program does outside of its process may
-    be done again.
+    All copies together may take `seconds`. None means no limit, and allows the program's side effects to be repeated.
     """
 
     def __init__(self, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
         self._run, self._left, self._copies = run, seconds, 0
 
     def about(self, report: Report) -> None:
-        """Try the fixes of all findings, and tell in their diagnoses what came of it."""
+        """Try the fixes of all findings, and write the outcome into their diagnoses."""
         places: dict[Place, list[Finding]] = {}
         for finding in report.findings:
             places.setdefault(finding.place, []).append(finding)
@@ -42,7 +41,7 @@ class Trials:
                         finding.diagnosis = told
 
     def _told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
-        """Return the Diagnosis with the change that mends it as its fix, or with the words about why there is none."""
+        """Return the Diagnosis with the successful change as its fix, or with the reason why there is none."""
         hindered = self._hindered(group[0])
         if hindered:
             return replace(diagnosis, _tried=f"fix, not tried as the program {hindered} before (--try-fixes)")
@@ -50,12 +49,12 @@ class Trials:
         mended = self._search(diagnosis, {}, group, there, group[0].place, DEEPEST)
         if mended is None:
             return replace(diagnosis, _tried="advice, whose code was tried and is not enough")
-        others = tuple([d for d in diagnosis.also if d._apart])  # ways that stay cut, though there is a gradient now
+        others = tuple([d for d in diagnosis.also if d._apart])  # paths that stay broken although there is a gradient now
         enough = "fix, tried; what is cut besides stays so" if others else "fix, tried"
         return replace(diagnosis, mend="\n".join(diff(mended)), also=others, _tried=enough)
 
     def _hindered(self, finding: Finding) -> str:
-        """Return what the program does that is not done twice unasked; empty if nothing."""
+        """Return the side effects or the run time that forbid to run the program again unasked; empty if nothing does."""
         if self._left is None:
             return ""
         return finding.done or (f"computed for {finding.after:.0f} s" if 2 * finding.after > self._left else "")
@@ -63,7 +62,7 @@ class Trials:
     def _search(
         self, said: Diagnosis, files: Files, group: Sequence[Finding], there: Sequence[Finding], place: Place, deep: int
     ) -> Files | None:
-        """Return the text of the changed files after which the gradients of a group are there; None if no change does so."""
+        """Return the text of the changed files with which a group's gradients are right; None if no change achieves that."""
         for fix in said._fixes:
             changed = applied(fix, files)
             if not self._copies or changed == files:
@@ -84,7 +83,7 @@ class Trials:
         return None
 
     def _copied(self, files: Files, place: Place, nth: int) -> list[Finding] | None:
-        """Return the findings of a gradient call in a copy, up to its `nth` run; None if the copy does not come to it."""
+        """Return the findings of a gradient call in a copy, up to its `nth` run; None if the copy does not reach it."""
 
         def heard() -> None:
             if copy.seen.get(place, 0) >= nth:
@@ -98,7 +97,7 @@ class Trials:
                 pass
             except KeyboardInterrupt:
                 raise
-            except BaseException:  # whatever the program does with the change: it is not a fix then
+            except BaseException:  # an error of the changed program only means that the change is no fix
                 pass
             finally:
                 if self._left is not None:
@@ -108,18 +107,18 @@ class Trials:
 
 
 def _answered(found: Finding, group: Sequence[Finding], there: Sequence[Finding]) -> bool:
-    """Return whether what a copy found is no matter: that of another source which lacked something before, or zeros for NaN."""
+    """Return whether a finding of a copy is acceptable: zeros instead of NaN, or a flaw that another source had before."""
     if found.position in {f.position for f in group} and found.last == group[0].nth:
         return found.what == "zeros" and {f.what for f in group} <= NAN
     return found.position in {f.position for f in there}
 
 
 def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:
-    """Return whether a break is the one that a fix was for, and would be mended in the same words."""
+    """Return whether a break is the one that a fix was for: at the same line, with the same advice."""
     at = before.file, moved(before.file, before.line, fix)
     return (found.code, found.mend, found.file, found.line) == (before.code, before.mend, *at)
 
 
 def try_fixes(report: Report, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
-    """Try the fixes of a report's findings in copies of the program, as Trials does with the same arguments."""
+    """Try the fixes of a report's findings in copies of the program, with the arguments of `Trials`."""
     Trials(run, seconds).about(report)

@@ -1,4 +1,4 @@
-"""An op of the backward pass that is tried with other values: what it is follows from which of them give a contribution."""
+"""One op of the backward pass, tried with other values, in order to find out why its contribution is zero."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradtape._src.core.programs.program import Node
 from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
 
-MOST = 1000  # values are looked at on the way back
+MOST = 1000  # values that are examined on the way back
 
 
 def empty(node: Node) -> bool:
@@ -24,9 +24,9 @@ def empty(node: Node) -> bool:
 
 
 class Tried:
-    """An op of the backward pass with other cotangents and inputs: which of these give `node` a contribution that is not zero.
+    """An op of the backward pass, applied to other cotangents and inputs to see which give `node` a nonzero contribution.
 
-    Where it is zero for some elements only, these are asked for.
+    If only some elements of the contribution are zero, only those count.
     """
 
     def __init__(self, probe: Probe, node: Node, entry: Entry, cotangent: Any) -> None:
@@ -34,7 +34,7 @@ class Tried:
         passed = probe.contribution(entry, node, cotangent)
         whole = None if passed is None else array(passed) == 0
         self._zero = whole if whole is not None and not whole.all() else None
-        self.dense = like(cotangent, _full)  # for the results that the target uses
+        self.dense = like(cotangent, _full)  # a nonzero cotangent for the results that the target uses
         self.kind = entry.node.op.type
         self.leaves = self._leaves()
         self.factor = self._factor()
@@ -42,17 +42,17 @@ class Tried:
 
     @property
     def met(self) -> bool:
-        """Whether the targets are 0, all of them."""
+        """Whether all targets are 0."""
         return not any(np.any(value(node)) for node in self.probe.targets if type(node.aval) is not tuple)
 
     @property
     def never_below_zero(self) -> bool:
-        """Whether the op gives nothing below 0 for other inputs either."""
+        """Whether the op returns nothing below 0 for other inputs either."""
         moved = _result(self.entry, elsewhere)
         return moved is not None and bool(np.all(moved >= 0))
 
     def comes_from(self, node: Node, holds: Callable[[Entry], bool]) -> bool:
-        """Return whether a value comes from an op of a kind, as far as is looked back."""
+        """Return whether a value depends on an op for which `holds` is true, within the limit of the search."""
         stack, seen = [node], {node}
         while stack and len(seen) < MOST:
             entry = self.probe.maker.get(stack.pop())
@@ -78,21 +78,21 @@ class Tried:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the contribution is a sum that comes out at zero: of a cotangent with other shares it is another."""
+        """Whether the contribution is a sum whose terms cancel: another weighting of the cotangent makes it nonzero."""
         if self.entry.node.op.impure:
             return False
         return self.given(like(self.cotangent, _uneven))
 
     def given(self, cotangent: Any) -> bool:
-        """Return whether there is a contribution of another cotangent."""
+        """Return whether another cotangent gives a contribution."""
         return self._any(self.probe.contribution(self.entry, self.node, cotangent))
 
     def changed(self, change: Change) -> bool:
-        """Return whether there is a contribution of a dense cotangent where the inputs are changed."""
+        """Return whether a dense cotangent gives a contribution after a change of the inputs."""
         return self._any(contribution_at(self.probe, self.node, self.entry, self.dense, change))
 
     def _factor(self) -> Node | None:
-        """Return the other input that is zero where it counts: with ones in its place there is a contribution."""
+        """Return the other input whose zeros cause the zero contribution: with ones instead it is nonzero."""
         others = [i for i in self.entry.inputs if i is not self.node and type(i.aval) is not tuple and i.aval.inexact]
         for other in others if not self.leaves and not self.given(self.dense) else ():
             if not np.all(value(other)) and self.changed(instead(other, np.ones_like)):
@@ -100,7 +100,7 @@ class Tried:
         return self.node if self._by_its_own() else None
 
     def _by_its_own(self) -> bool:
-        """Return whether other elements of the input, which are zero, are factors of one: with ones in their place it counts."""
+        """Return whether the input's own zero elements are factors of each other, as in a product over an axis."""
         if self.leaves or type(self.node.aval) is tuple or not self.node.aval.inexact or self.given(self.dense):
             return False
         zeros = np.flatnonzero((value(self.node) == 0) & (True if self._zero is None else self._zero))
@@ -114,7 +114,10 @@ class Tried:
         return passed is not None and array(passed).shape == value(self.node).shape and bool(array(passed).flat[zeros[0]])
 
     def _leaves(self) -> Literal["", "unit", "bound", "side"]:
-        """Return how an op hands an element on or leaves it: by its size, by that of others, or by a condition; else empty."""
+        """Return the condition by which an op passes an element on or drops it.
+
+        "unit": its own value, "bound": other inputs, "side": a bool input. Empty for other ops.
+        """
         after = self.entry.node
         if type(after.aval) is tuple or type(self.node.aval) is tuple or not self.node.aval.inexact:
             return ""
@@ -122,7 +125,7 @@ class Tried:
         floats = [i for i in self.entry.inputs if type(i.aval) is not tuple and i.aval.inexact]
         others = [value(i) for i in floats if i is not self.node]
         far = 10.0 * max(1.0, *[float(np.max(np.abs(value(i)), initial=0.0)) for i in floats])
-        places = [(far,), (-far,), others or (0.0,)]  # the last between bounds
+        places = [(far,), (-far,), others or (0.0,)]  # the last is between the bounds
         moves: list[Change] = [as_it_is, elsewhere, *[instead(self.node, partial(_at, places=place)) for place in places]]
         left: list[np.ndarray] = []
         for move in moves:
@@ -133,18 +136,18 @@ class Tried:
             left.append(part == 0)
         if any(i.aval.dtype.kind == "b" for i in self.entry.inputs if type(i.aval) is not tuple):
             return "side"
-        if all(np.array_equal(left[0], part) for part in left):  # which elements it leaves does not depend on values
+        if all(np.array_equal(left[0], part) for part in left):  # the dropped elements do not depend on values
             return ""
         return "bound" if others else "unit"
 
     def _spread(self, move: Change) -> Change:
-        """Return a change after which the input has the shape of the result, so that no contributions are added up."""
+        """Return the change with the input broadcast to the shape of the result, so that no contributions are summed."""
         shape = self.entry.node.aval.shape
         alike = self.entry.node.op.broadcasting
         return lambda i, v: np.broadcast_to(move(i, v), shape).copy() if alike and i is self.node else move(i, v)
 
     def zeros_came_in(self, factor: Node) -> tuple[Entry, Node]:
-        """Return the op that took the zeros of a factor in, and the value that has them: further back no zeros count."""
+        """Return the op at which a factor's zeros entered the product, and the value that has them."""
         entry = self.entry
         while (maker := self.probe.maker.get(factor)) is not None:
             inputs = [i for i in maker.inputs if type(i.aval) is not tuple and i.aval.inexact]
@@ -156,7 +159,7 @@ class Tried:
 
     @property
     def joined(self) -> Entry | None:
-        """The op that takes what this op gives, and beside it what comes of its input another way; None if there is none."""
+        """The op that combines this op's result with another result of the same input; None if there is none."""
         after, beside = {self.entry.node}, {self.node}
         for entry in self.probe.entries:
             if entry is not self.entry and (past := beside.intersection(entry.inputs)):
@@ -169,8 +172,8 @@ class Tried:
 
     @property
     def chooses(self) -> bool:
-        """Whether the op only chooses among elements: where `node` is moved its values are these, or linear, or the same."""
-        if self.entry.node.op is CUSTOM:  # whose gradient says nothing about its values
+        """Whether the op only selects: from changed inputs it returns their own elements, equal values or an equal derivative."""
+        if self.entry.node.op is CUSTOM:  # a custom gradient says nothing about the op's values
             return False
         moved = elsewhere(self.node, value(self.node))
         moves = instead(self.node, lambda v: moved), instead(self.node, lambda v: -moved)
@@ -188,7 +191,7 @@ class Tried:
 
 
 def _result(entry: Entry, change: Change) -> np.ndarray | None:
-    """Return an op's values with other inputs; None for an op that ran by itself."""
+    """Return an op's values for other inputs; None for an op that cannot be recorded again."""
     try:
         return _floats(again_with(entry, change).node)
     except Exception:
@@ -196,7 +199,7 @@ def _result(entry: Entry, change: Change) -> np.ndarray | None:
 
 
 def _floats(node: Node) -> np.ndarray:
-    """Return the values of a result; of several results those that are floating, in a row."""
+    """Return the values of a result; of several results, the floating ones in one flat array."""
     if type(node.aval) is not tuple:
         return value(node)
     parts = zip(engine.value(node), node.aval, strict=True)
@@ -204,7 +207,7 @@ def _floats(node: Node) -> np.ndarray:
 
 
 def _without_zeros(entry: Entry, node: Node) -> bool:
-    """Return whether zeros of a result are those of an input: there with any other inputs, and not with ones in its place."""
+    """Return whether an input's zeros cause the zeros of a result: they persist with other inputs, but not with ones instead."""
     if type(entry.node.aval) is tuple:
         return False
     ones, others = _result(entry, instead(node, np.ones_like)), _result(entry, lambda i, v: v if i is node else elsewhere(i, v))
@@ -214,7 +217,7 @@ def _without_zeros(entry: Entry, node: Node) -> bool:
 
 
 def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:
-    """Return other values of the common size, the same each time."""
+    """Return random values of ordinary size, the same in each call."""
     if not node.aval.inexact:
         return values
     return np.random.default_rng(0).normal(size=values.shape).astype(values.dtype)
@@ -225,7 +228,7 @@ def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
 
 
 def _at(values: np.ndarray, places: Sequence[Any]) -> np.ndarray:
-    """Return the mean of some places, in the shape of values."""
+    """Return the mean of some places, broadcast to the shape of `values`."""
     return np.asarray(sum(places) / len(places) + 0 * values, values.dtype)
 
 
@@ -234,7 +237,7 @@ def _uneven(values: np.ndarray) -> np.ndarray:
 
 
 def dense(node: Node) -> Any:
-    """Return a cotangent for a node that is nowhere zero, and nowhere the same."""
+    """Return a cotangent for a node without zeros and without equal elements."""
     return like(ones_like(node), _full)
 
 

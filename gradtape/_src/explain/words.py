@@ -1,4 +1,4 @@
-"""The names in which a break is spoken of, and the Diagnosis that its sentences give."""
+"""The names in which a break is described, and the Diagnosis made of its sentences."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gradtape._src.explain.evidence import Evidence, Said
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.smooth import has_own_advice
 
-PLACE = re.compile(r"` \(([^()`]+):(\d+)\)")  # as behind a line that is cited
-# What a value that goes no further decides, and what to compute with instead.
+PLACE = re.compile(r"` \(([^()`]+):(\d+)\)")  # as behind a cited line
+# For a value that only decides: the sentence about the decision, and a differentiable replacement.
 DECIDED = {
     "branch": ("which branch runs, or how often a loop does,", "a soft weight, tf.sigmoid(…)"),
     "index": ("which elements are taken", "weights that follow it smoothly, or an interpolation"),
@@ -29,9 +29,10 @@ DECIDED = {
 
 
 class Words:
-    """The names in which one source, its target and the tape are spoken of; `code` is what stands for the source in a fix.
+    """The names of one source, its target and the tape for the sentences; `code` stands for the source in a fix.
 
-    `asked` is the line of the gradient call. `name_of` gives the name of a variable, `held_by` that of the one with a value.
+    `asked` is the line of the gradient call. `name_of` returns the name of a variable, `held_by` that of the variable with a
+    value.
     """
 
     def __init__(
@@ -66,12 +67,12 @@ class Words:
         return Diagnosis(broken.code, file, line, broken.op, *sentences, also, process, made, _apart=broken.apart)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
-        """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
+        """Return the Diagnosis of the first break on a path, with the others under `also`."""
         return self.diagnosis(breaks[0], tuple([replace(self.diagnosis(b), process="") for b in breaks[1:]]))
 
 
 def _as_called(broken: Evidence, cause: str) -> str:
-    """Return a cause with the op named as the line writes it: `tf.where` for SelectV2, `+` for AddV2."""
+    """Return a cause with the op spelled as in the line: `tf.where` for SelectV2, `+` for AddV2."""
     match text.expression_at(broken.line, broken.op):
         case ast.Call(func=function) if re.match(r"(tf|tensorflow)\.", ast.unparse(function)) or broken.op == CUSTOM.type:
             written = ast.unparse(function)
@@ -85,7 +86,7 @@ def _as_called(broken: Evidence, cause: str) -> str:
 
 
 def _with_short_places(cause: str, file: str | None) -> str:
-    """Return a cause in which a line of `file` has its number alone, and a line of another file that file's own name."""
+    """Return a cause with shorter places: lines of `file` by number alone, other files by base name."""
     return PLACE.sub(
         lambda found: f"` (line {found[2]})" if found[1] == file else f"` ({place(found[1], int(found[2]), short=True)})", cause
     )

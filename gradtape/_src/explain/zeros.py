@@ -1,4 +1,4 @@
-"""The ops at which a gradient that exists becomes zero."""
+"""The ops at which an existing gradient becomes zero."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gradtape._src.explain.probe import Probe, array, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty
 
-WAYS = 8  # so many ways from a source to the target are looked at
-AHEAD = 64  # steps that are recorded before they are run
+WAYS = 8  # paths from a source to the target that are examined
+AHEAD = 64  # steps that are recorded before a run
 
 
 def flat_places(probe: Probe, source: int) -> list[Evidence]:
-    """Return the ops at which the gradient of a source, which is zero, became zero.
+    """Return the ops at which a source's zero gradient became zero.
 
-    First what closes every way to the target, then what closes some; on a way the first one from the source first. Where a way
-    is open, what comes along it is cancelled by the others.
+    Ops that close every path to the target come first, then the others; on a path, those nearer to the source come first. If a
+    path is open, its contribution is cancelled by others.
     """
     ways = [_on_way(probe, way) for way in _ways(probe, probe.sources[source])]
     if not all(ways) and (met := _cancelled(probe, source)).line is not NO_LINE:
@@ -39,11 +39,11 @@ def flat_places(probe: Probe, source: int) -> list[Evidence]:
     return [found[key] for key in ordered] or [_cancelled(probe, source)]
 
 
-Way = tuple[Any, Node, Entry]  # the way so far or None, an input, and the entry that takes it
+Way = tuple[Any, Node, Entry]  # (the path so far or None, an input, the entry that takes it)
 
 
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
-    """Yield paths from the source's nodes to a target, as (input, entry), from the target down."""
+    """Yield paths as lists of (input, entry), from the target down to the source."""
     stack: list[tuple[Node, Way | None]] = [(node, None) for node in nodes if node in probe.total]
     count = 0
     while stack and count < WAYS:
@@ -65,14 +65,15 @@ def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
-    """Return the flat places of a path from the target down; after each the search continues with a cotangent of ones."""
+    """Return the ops of a path at which the cotangent becomes zero; after each, continue with a cotangent of ones."""
     places: list[Evidence] = []
-    thinned: tuple[Node, Entry, Any] | None = None  # where zeros came in that are not everywhere
+    thinned: tuple[Node, Entry, Any] | None = None  # the entry at which some, but not all, elements became zero
     for node, entry, cotangent, passed in _passed(probe, way):
         if not np.any(array(passed)):
             blamed = thinned if thinned is not None and _hands_on(probe, node, entry, cotangent) else (node, entry, cotangent)
             place = _classified(probe, *blamed)
-            if not any(isinstance(p, Underflow) for p in places) or not isinstance(place, Underflow):  # from ones all fades again
+            # a cotangent of ones underflows again at later ops
+            if not any(isinstance(p, Underflow) for p in places) or not isinstance(place, Underflow):
                 places.append(place)
             thinned = None
         elif np.all(array(cotangent)) and not np.all(array(passed)):
@@ -81,17 +82,16 @@ def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
 
 
 def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node, Entry, Any, Any]]:
-    """Yield each step of a path with the cotangent of its entry and the contribution to its input; after zeros go on with
-    ones.
+    """Yield each step of a path with the cotangent of its entry and the contribution to its input.
 
-    Several steps are recorded before the first is run: a run costs more than an op.
+    After zeros the path continues with ones. Several steps are recorded before each run, because a run costs more than an op.
     """
     cotangent: Any = ones_like(way[0][1].node)
     at, ahead = 0, 1
     while at < len(way):
         steps = []
         for node, entry in way[at : at + ahead]:
-            if empty(node):  # of no elements nothing can be said: what left none of them is to blame
+            if empty(node):  # a value without elements decides nothing: an earlier op removed them
                 steps.append((node, entry, cotangent, None))
                 cotangent = ones_like(node)
                 continue
@@ -117,7 +117,7 @@ def _line(entry: Entry) -> Line:
 
 
 def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Evidence:
-    """Return the break at an op whose contribution is zero, or is so for some elements: what it is follows from trying."""
+    """Return the break at an op that contributes zero, for all elements or for some; trials decide its code."""
     tried = Tried(probe, node, entry, cotangent)
     found = of_zeros.first(tried)
     assert found is not None
@@ -125,7 +125,7 @@ def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Evide
 
 
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
-    """Return whether an op gives all elements of an input a share of a dense cotangent: zeros were there before."""
+    """Return whether an op passes part of a dense cotangent to every element, so that the zeros come from before."""
     passed = probe.contribution(entry, node, dense(entry.node))
     return passed is not None and bool(np.all(array(passed))) and not Tried(probe, node, entry, cotangent).adds_up
 
@@ -134,7 +134,7 @@ def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
 
 
 def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
-    """Return the last op that uses the value, nearest to the target, whose contributions add up to 0."""
+    """Return the last op that uses a value whose contributions add up to 0, for the value nearest to the target."""
     after = set(nodes)
     for entry in probe.entries:
         if any(i in after for i in entry.inputs):
@@ -150,7 +150,7 @@ def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
 
 
 def _cancelled(probe: Probe, source: int) -> Evidence:
-    """Explain a sum of contributions that is zero, by a rounding op beside them if there is one."""
+    """Explain a sum of contributions that is zero: by a rounding op on another path if there is one."""
     seen = set(probe.sources[source])
     for entry in probe.entries:
         if any(i in seen for i in entry.inputs):

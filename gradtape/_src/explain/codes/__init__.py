@@ -1,4 +1,4 @@
-"""The codes of the explainer: each stands in one file, with how it is found and said, and its row of the documentation."""
+"""The codes of the explainer, each in one file: its finder, its sentences and its row of the documentation."""
 
 import importlib
 import pkgutil

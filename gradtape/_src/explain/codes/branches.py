@@ -1,4 +1,4 @@
-"""Branches that did not run, and loops without a trip: what decided that code with the source's name in it did not run."""
+"""Branches that did not run and loops without a trip: the condition that kept the source's code from running."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gradtape._src.explain.breaks import Source, View
 
 CHOICES = {"cond", "case", "switch_case"}
-ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
+ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # attributes that do not use a variable's value
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -35,10 +35,10 @@ class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
     when = "the source is used in a branch that did not run; also in a loop that never came to it, or in a `try` that failed"
     harmless = True
-    of: Literal["branch", "loop", "try", "one"]  # one of those that a loop goes through
-    flag: str | None = None  # the argument of the function that has to be another for it, as `training=True`
-    by_value: bool = True  # a tensor decides
-    wanted: str | None = None  # what a setting, by which Python decides, has to be for it: "`self.deep` true"
+    of: Literal["branch", "loop", "try", "one"]  # "one": a loop skipped this item
+    flag: str | None = None  # the argument that selects the branch, such as `training=True`
+    by_value: bool = True  # the condition is a tensor
+    wanted: str | None = None  # the setting that selects the branch, if Python decides: "`self.deep` true"
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -48,7 +48,7 @@ class BranchNotTaken(Evidence):
                     "print the error, or leave the except clause out, and do what the error says",
                 )
             case "loop":
-                zeros = "" if self.step is not None else ", or ask for `unconnected_gradients='zero'`"  # which a function gives
+                zeros = "" if self.step is not None else ", or ask for `unconnected_gradients='zero'`"  # a function returns zeros
                 cause = f"{w.source} is used in the loop {self.written}, which made no trip"
                 return Said(cause, f"let the loop run once at least{zeros}")
             case "one":
@@ -83,10 +83,10 @@ def _not_taken(case: Apart) -> Evidence | None:
 def not_taken(
     view: View, source: Source, used: dict[Name, None], names: set[str], frame: FrameType | None
 ) -> BranchNotTaken | None:
-    """Return the condition, loop or `try` that kept code from running in which one of `names` stands.
+    """Return the condition, loop or `try` that kept code with one of `names` from running; None if all of it may have run.
 
-    The code of `frame` counts up to where it asks. Names are those of the source, and of objects that hold it and nothing that
-    was used; ".head" is an attribute of any object.
+    Code in `frame` counts up to the gradient call. The names are those of the source, and of objects that hold it but no used
+    variable; ".head" stands for an attribute of any object.
     """
     ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
     files = [Unrun(name, file_of(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
@@ -106,7 +106,7 @@ def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
 
 
 class Unrun:
-    """The uses of names in a file that did not run, and what decided so. `frame` asks."""
+    """The uses of names in a file that did not run, and the conditions that decided it. `frame` is the frame that asks."""
 
     def __init__(self, name: str, file: File, ran: Ran, frame: FrameType | None) -> None:
         self._name, self._file, self._ran = name, file, ran
@@ -114,10 +114,10 @@ class Unrun:
         self._asking = frame.f_lineno if here and frame is not None else 0
         self._asker = next(reversed(enclosing(file.tree, self._asking, FUNCTIONS)), None)
         self._seen: set[ast.AST] = set()
-        self._ran_of: dict[Any, bool] = {}  # whether something of a function ran
+        self._ran_of: dict[Any, bool] = {}  # whether any part of a function ran
 
     def first(self, names: set[str]) -> BranchNotTaken | None:
-        """Return the evidence of the first use of one of the names, or of a parameter or loop variable that is given one."""
+        """Return the evidence for the first use of a name, or of a parameter or loop variable with its value."""
         waiting: list[tuple[ast.AST, frozenset[str]]] = [(self._file.tree, frozenset(names))]
         for root, called in waiting:
             for use in self._file.uses(root, called):
@@ -129,7 +129,7 @@ class Unrun:
         return None
 
     def passed_over(self, holders: set[str]) -> BranchNotTaken | None:
-        """Return the evidence of a condition in a loop over what one of the `holders` holds, which may pass over the source."""
+        """Return the evidence for a condition in a loop over the parts of a holder, which may skip the source."""
         for loop, names in self._file.loops(holders):
             for use in self._file.uses(loop, names):
                 function, choices, _ = self._file.way(use)
@@ -150,9 +150,10 @@ class Unrun:
         return BranchNotTaken(line, of="loop" if loop else "branch", flag=flag, by_value=by_value, wanted=wanted)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
-        """Return what decided that a use did not run; None if it may have run. A `deferred` function is called later, or never.
+        """Return the choice that kept a use from running; None if it may have run.
 
-        Of a function of which nothing ran it is what decided that it was not called, if that is known.
+        A `deferred` function is called later, or never. For a function that did not run at all, it is the choice that kept the
+        function from being called, if known.
         """
         function, choices, deferred = self._file.way(use, deferred)
         if use in self._seen:
@@ -181,17 +182,17 @@ class Unrun:
         return self._ran.saw(self._name, choice.branch, sys.maxsize if choice.deferred else choice.part.lineno)
 
     def _asks(self, function: Any, part: Any) -> bool:
-        """Return whether a part stands around the line that asks, or after it."""
+        """Return whether a part of the asking function contains the gradient call, or follows it."""
         return bool(self._asking) and function is self._asker and self._asking <= (part.end_lineno or 0)
 
     def _counts(self, use: ast.AST, function: Any) -> bool:
-        """Return whether a use stands under a tape, of a function that opens some; of any other function all do."""
+        """Return whether a use is under a tape. In a function that opens no tape every use counts."""
         tapes = self._file.tapes.get(function)
         return not tapes or any(n in tapes for n in self._file.above(use))
 
 
 class Choice(NamedTuple):
-    """A statement or call that decides whether a `branch` runs: `failed` of a `try`, `deferred` of functions to choose from."""
+    """A statement or call that decides whether a `branch` runs. `failed`: a `try`; `deferred`: one of several functions."""
 
     part: Any
     branch: Sequence[ast.AST]
@@ -200,14 +201,14 @@ class Choice(NamedTuple):
 
 
 class File:
-    """The syntax tree of a file, with the way from each use of a name to what decides whether it runs."""
+    """The syntax tree of a file, with the path from each use of a name to the choices around it."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self.parents: dict[ast.AST, ast.AST] = {child: n for n in ast.walk(tree) for child in ast.iter_child_nodes(n)}
         self._functions: dict[str, list[ast.FunctionDef]] = {}
-        self._loads: dict[str, list[ast.expr]] = {}  # by the last name
-        self.tapes: dict[Any, list[ast.With]] = {}  # the blocks that a function, or the module, opens itself
+        self._loads: dict[str, list[ast.expr]] = {}  # reads of names, by their last part
+        self.tapes: dict[Any, list[ast.With]] = {}  # function or module → the tape blocks that it opens itself
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 self._functions.setdefault(node.name, []).append(node)
@@ -217,26 +218,26 @@ class File:
                 self.tapes.setdefault(self.function(node), []).append(node)
 
     def function(self, node: ast.AST) -> Any:
-        """Return the function in which a node stands; None for the module."""
+        """Return the function around a node; None for the module."""
         return next((n for n in self.above(node) if isinstance(n, FUNCTIONS)), None)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield what stands around a node, the innermost first."""
+        """Yield the nodes around a node, the innermost first."""
         while (found := self.parents.get(node)) is not None:
             yield found
             node = found
 
     def scope(self, function: ast.AST) -> ast.AST:
-        """Return where the name of a function is known: in the function around it, that of a method everywhere."""
+        """Return the scope in which a function's name is visible: the function around it; the whole file for a method."""
         around = self.parents[function]
         return self.tree if isinstance(around, ast.ClassDef) else self.function(function) or self.tree
 
     def mentions(self, name: str | None, scope: ast.AST) -> list[ast.expr]:
-        """Return where a name, or attribute of any object, is read in a part of the file."""
+        """Return the reads of a name, or of an attribute of any object, in a part of the file."""
         return [n for n in self._loads.get(name or "", ()) if scope is self.tree or scope in self.above(n)]
 
     def uses(self, root: ast.AST, names: frozenset[str]) -> list[ast.expr]:
-        """Return where one of the names, or `self.w`, or the attribute ".head" of any object, is read in a part of the file."""
+        """Return the reads of these names in a part of the file: plain names, `self.w`, or ".head" for any object's attribute."""
         found = []
         for last in {re.split(r"[.\[]", name)[-1 if "[" not in name else 0] for name in names}:
             for node in self._loads.get(last, ()):
@@ -246,13 +247,13 @@ class File:
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
     def loops(self, holders: set[str]) -> Iterator[tuple[ast.For, frozenset[str]]]:
-        """Yield the loops over what one of the holders holds, each with the names that it gives to that."""
+        """Yield the loops over the parts of a holder, each with the names of its loop variables."""
         for n in self.parents:
             if isinstance(n, ast.For) and any(_written(part) & holders for part in within(n.iter, ast.expr)):
                 yield n, frozenset(named_in(n.target))
 
     def given(self, use: ast.expr) -> list[tuple[ast.AST, frozenset[str]]]:
-        """Return the loop, or the functions, that a use is given to, each with the name that it has there."""
+        """Return the loop or functions that receive a use, each with the name under which it is known there."""
         around = self.parents[use]
         if isinstance(around, ast.For) and use is around.iter:
             return [(around, frozenset(named_in(around.target)))]
@@ -264,14 +265,14 @@ class File:
         return [(function, frozenset(names)) for function, names in named if names]
 
     def kept_in(self, deferred: ast.AST | None) -> tuple[str | None, ast.AST]:
-        """Return the name that a lambda, a function or a table of them is given to, or None, and where it is known."""
+        """Return the name to which a lambda, a function or a table of them is assigned, or None, and the scope of that name."""
         match None if deferred is None else next((n for n in self.above(deferred) if isinstance(n, ast.stmt)), None):
             case ast.Assign(targets=[ast.Name(name)]) as statement:
                 return name, self.scope(statement)
         return None, self.tree
 
     def way(self, use: ast.AST, deferred: ast.AST | None = None) -> tuple[Any, list[Choice], ast.AST | None]:
-        """Return the function around a use, the choices between, the innermost first, and the outermost lambda, or `deferred`."""
+        """Return the function around a use, the choices in between (innermost first), and the outermost lambda, or `deferred`."""
         choices: list[Choice] = []
         node = use
         for around in self.above(use):
@@ -288,7 +289,7 @@ class File:
         return None, choices, deferred
 
     def _choice(self, around: ast.AST, node: Any, deferred: ast.AST | None) -> Iterator[Choice]:
-        """Yield `around` if it decides whether `node` in it runs."""
+        """Yield a Choice if `around` decides whether `node` in it runs."""
         match around:
             case ast.If(body=body, orelse=other) if node in body or node in other:
                 yield Choice(around, body if node in body else other)
@@ -307,19 +308,19 @@ class File:
 
 @functools.lru_cache(64)
 def file_of(tree: ast.Module) -> File:
-    """Return the File of a syntax tree, which many questions share."""
+    """Return the File of a syntax tree; many questions share it."""
     return File(tree)
 
 
 def _written(node: ast.AST) -> set[str]:
-    """Return a name, `self.w`, as it is written, and of an attribute ".w"."""
+    """Return the source text of a name such as `self.w`, and of an attribute also ".w"."""
     if isinstance(node, ast.Attribute):
         return {ast.unparse(node), f".{node.attr}"}
     return {ast.unparse(node)} if isinstance(node, (ast.Name, ast.Subscript)) else set()
 
 
 def _last(node: ast.expr) -> str:
-    """Return the last name in `self.w`, and the first one in `weights[0]`."""
+    """Return the name under which a node is indexed: the last part of `self.w`, the first of `weights[0]`."""
     match node:
         case ast.Name(name) | ast.Attribute(attr=name):
             return name
@@ -329,7 +330,7 @@ def _last(node: ast.expr) -> str:
 
 
 def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
-    """Return the argument with which a branch would have run, where an argument alone decides; None for any other condition."""
+    """Return the argument with which a branch would have run, if an argument alone decides; None for other conditions."""
     wanted: bool | str | None
     match node:
         case ast.If(test=ast.Name(name)) | ast.IfExp(test=ast.Name(name)):
@@ -346,7 +347,7 @@ def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
 
 
 def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
-    """Return what an attribute, an entry or a name has to be for a branch; None for any other condition."""
+    """Return the value that an attribute, an entry or a name must have for a branch, in words; None for other conditions."""
     if not isinstance(node, (ast.If, ast.IfExp)):
         return None
     asked, wanted = node.test, missed in (node.body, [node.body])
@@ -357,7 +358,7 @@ def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
 
 
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:
-    """Return the only call under the tape, of the function of a line, that does not give an argument, and the same with it."""
+    """Return the only call of a line's function under the tape that lacks an argument, and the same call with it; else None."""
     name, called = flag.partition("=")[0], getattr(scope_of(line), "name", "")
     parts = [n for statement in statements_under_tape(asked) for n in within(statement, ast.Call)]
     if called in ("call", "__call__"):

@@ -1,4 +1,4 @@
-"""The code of a value that left the library: what to write instead, with tensors all the way."""
+"""The code of a value that left the library, with advice to keep it in tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import View
 
-# What other libraries' functions are in TensorFlow, or how they are written with it.
+# Functions of other libraries, and their counterparts in TensorFlow.
 FOREIGN = {
     "cdist": "tf.norm(a[:, None] - b[None], axis=-1)", "pdist": "tf.norm(a[:, None] - a[None], axis=-1)",
     "gaussian_filter": "tf.nn.depthwise_conv2d with a Gaussian kernel", "convolve": "tf.nn.convolution",
@@ -46,11 +46,11 @@ WAYS = {
     "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
 }  # fmt: skip
 
-FEW = 6  # so many later uses of an array are told
+FEW = 6  # later uses of an array in an advice
 
 
 class LeftLibrary(OfOp):
-    """`how` is the way out: a function of Python or NumPy, or a library."""
+    """`how` names the exit: a function of Python or NumPy, or a library."""
 
     code, named = "left_library", "the exit"
     when = "the value left the library; through NumPy, `float()`, a Dataset or another library"
@@ -62,14 +62,14 @@ class LeftLibrary(OfOp):
             cause = cause.replace(".numpy()", ".to_list()")
         itself, place = _called_itself(self)
         fix = _advice(self, itself)
-        if self.early:  # what has to run somewhere else as well is no code that can be put there
+        if self.early:  # code that must also move cannot be pasted as it is
             return Said(cause, f"{fix}, and let it run under the tape: what ran before is a constant", whole=False)
         return Said(cause, fix, place if fix == itself else None)
 
 
 @of_zeros(100)
 def _through_python(tried: Tried) -> Evidence | None:
-    """Find a Python function, and in one that the line names the exit itself: through tensors it has a gradient."""
+    """Find a Python function, or the exit inside of it if the line names the function."""
     if tried.entry.node.op is not EAGER_PY_FUNC:
         return None
     line = tried.at[0]
@@ -84,7 +84,7 @@ def _through_numpy(view: View, before: Name, step: Step, op: Op | None) -> Evide
 
 
 def at_exit(left: Left, early: bool = False) -> Evidence:
-    """Return the break at an exit; one through an op that makes bytes of the value is that op's."""
+    """Return the break at an exit; an op that writes bytes is blamed itself."""
     if left.how in ops:
         return NotDifferentiable(left.line, left.how, reason=ops[left.how].reason)
     return LeftLibrary(left.line, how=left.how, early=early)
@@ -96,7 +96,7 @@ def _left(case: Apart) -> Evidence | None:
 
 
 def _advice(b: LeftLibrary, itself: str | None) -> str:
-    """Return what to write instead; `itself` is that for the `predict` of a model."""
+    """Return the replacement code or advice; `itself` is the advice for a model's `predict`."""
     how = b.how
     written = text.text(b.line) or ""
     if ".to_list()" in written:
@@ -141,12 +141,12 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
-    written_so = how != "float" or "float(" in written  # and not a function that asks for the number
+    written_so = how != "float" or "float(" in written  # otherwise another function converts the tensor to a number
     return instead.get(how if written_so else "", "try to compute this with tf.* functions, from the tensor itself")
 
 
 def _below(b: Evidence) -> str:
-    """Return the words about later uses of an array that is a tensor then."""
+    """Return the words about later uses of an array that becomes a tensor."""
     uses = rewritten.array_uses(b.line, scope_of(b.line) or ast.Module([], []))
     if uses is None:
         return ", and try tf.* functions of it in what follows"
@@ -155,7 +155,7 @@ def _below(b: Evidence) -> str:
 
 
 def _called_itself(b: Evidence) -> tuple[str | None, Span | None]:
-    """Return the advice to call a model in the place of its `predict`, and where that stands; None where a line has none."""
+    """Return the advice to call a model instead of its `predict`, and the span of that call; None for other lines."""
     predicted = re.search(r"([\w.]+)\.(predict(?:_on_batch)?)\(", text.text(b.line) or "")
     if predicted is None:
         return None, None
@@ -165,13 +165,13 @@ def _called_itself(b: Evidence) -> tuple[str | None, Span | None]:
 
 
 def _filled(b: Evidence) -> bool:
-    """Return whether entries of what the line gives a name are set: an array takes them, a tensor does not."""
+    """Return whether entries of the line's result are assigned later, which arrays allow and tensors do not."""
     entries = [n.value for n in within(scope_of(b.line), ast.Subscript) if isinstance(n.ctx, ast.Store)]
     return text.target(b.line) in [*map(ast.unparse, entries)]
 
 
 def _mapped(b: Evidence) -> tuple[str, str] | None:
-    """Return the method of a Dataset that a line calls, and the function that it computes; None for any other line."""
+    """Return the name of a Dataset's method that a line calls, and the function passed to it; None for other lines."""
     for call in within(text.statement(b.line), ast.Call):
         match call:
             case ast.Call(func=ast.Attribute(attr="map" as way), args=[function, *_]):
@@ -182,10 +182,10 @@ def _mapped(b: Evidence) -> tuple[str, str] | None:
 
 
 def _foreign(b: Evidence) -> str | None:
-    """Return the advice for a function of another library that takes the value; None if none is called there."""
+    """Return the advice for a function of another library that takes the value; None if the line calls none."""
     try:
         tree = ast.parse(text.text(b.line) or "")
-    except SyntaxError:  # a part of a statement
+    except SyntaxError:  # the line is only part of a statement
         return None
     own = functions_of(b.line)
     names = [(ast.unparse(n.func), n.func) for n in within(tree, ast.Call)]
@@ -202,6 +202,6 @@ def _foreign(b: Evidence) -> str | None:
 
 
 def _defined(b: Evidence) -> set[str]:
-    """Return the names of classes and of other values of the file, of which a call says nothing."""
+    """Return the names of the file's classes and assigned values, whose calls are not those of a library."""
     tree = text.tree(text.file(b.line))
     return {n.name for n in within(tree, ast.ClassDef)} | named_in(tree, ast.Store)

@@ -1,4 +1,4 @@
-"""The user's objects: the one that holds a source and was not called, and the one of its class that was called in its place."""
+"""The code of an object that was called in place of a similar one, which holds the source."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gradtape._src.explain.words import Words
 if TYPE_CHECKING:
     from gradtape._src.explain.breaks import Source, View
 
-DEEPEST = 2  # so many attributes and entries are followed to an object
+DEEPEST = 2  # attributes and entries in the path to an object
 
 
 class Instead(WrongObject):
-    """`holder` was called, in further lines, too, and not `own`, which holds the source."""
+    """`holder` was called, also in further lines, instead of `own`, which holds the source."""
 
     own: str
     holder: str
@@ -41,9 +41,9 @@ class Instead(WrongObject):
 
 
 def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Instead | None:
-    """Return the break of a source in an object that nothing under the tape used, where another one with the same variables was.
+    """Return the break of a source in an unused object, if the tape used another object with the same kinds of variables.
 
-    As of an online network in the place of which the target network was called. One that is trained too counts if it was
+    An example is a target network called instead of the online network. An object that is itself trained counts only if it was
     called more than once.
     """
     numbers = view.history.read_variables(targets)
@@ -67,7 +67,7 @@ def called_instead(view: View, source: Source, targets: Iterable[Name], frame: F
 
 
 def uncalled(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> str | None:
-    """Return the path of the largest callable object that holds the source, and nothing of which the target uses."""
+    """Return the path of the largest callable object that holds the source and no variable that the target uses."""
     if source.number is None or used_under_tape(view, source):
         return None
     numbers = view.history.read_variables(targets)
@@ -76,7 +76,7 @@ def uncalled(view: View, source: Source, targets: Iterable[Name], frame: FrameTy
 
 
 def computed_by(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> str | None:
-    """Return the path of the first callable object that holds all variables which the target uses, and not the source."""
+    """Return the path of the first callable object that holds all variables of the target, and not the source."""
     numbers = view.history.read_variables(targets)
     if source.number is None or not numbers:
         return None
@@ -85,38 +85,37 @@ def computed_by(view: View, source: Source, targets: Iterable[Name], frame: Fram
 
 
 def used_under_tape(view: View, source: Source) -> bool:
-    """Return whether an op that the tape recorded takes a value of the source."""
+    """Return whether the tape recorded an op with a value of the source as input."""
     return any(view.sees(step.at) for name in source.names for step in view.history.users.get(name, ()))
 
 
 def asked_with(view: View, source: Source) -> set[int]:
-    """Return the numbers of the variables that were sources of a gradient call together with the source."""
+    """Return the numbers of the variables that shared a gradient call with the source."""
     calls = [call for call in view.history.calls if source.number in call.sources]
     return {key for call in calls for key in call.sources if isinstance(key, int)}
 
 
 def _objects(frame: FrameType | None) -> list[Held]:
-    """Return the objects with variables that code can reach, those with short paths first."""
     return [held for held in objects(frame, DEEPEST) if not isinstance(held.object, LISTS)]
 
 
 def _kinds(numbers: list[int]) -> list[Any]:
-    """Return the Avals of variables, of those that are gone None."""
+    """Return the Avals of variables; None for deleted ones."""
     variables = [journal.variables.get(number) for number in numbers]
     return [None if variable is None else variable._tensor.node.aval for variable in variables]
 
 
 def _uses(view: View, number: int) -> list[Step]:
-    """Return the steps under the tape that compute with a variable, in their order."""
+    """Return the steps under the tape that compute with a variable, in order."""
     names = view.history.holdings(number)
     steps = [step for name in names for step in view.history.users.get(name, ()) if view.sees(step.at) and step.op not in COPIES]
     return sorted(steps, key=lambda step: step.at)
 
 
 def _calls_of(view: View, source: Source, other: Held) -> list[Line]:
-    """Return the lines under the tape that name an object, those that are no constants last.
+    """Return the lines under the tape that name an object; those with `stop_gradient` come first.
 
-    Of several the last is most likely the wrong one, as a loss calls first the target network that it compares with.
+    The last line is most likely the wrong call, because a loss calls its target network first.
     """
     call = next((call for call in reversed(view.history.calls) if source.number in call.sources), None)
     if call is None or call.line[0] is None:

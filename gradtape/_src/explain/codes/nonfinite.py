@@ -1,4 +1,4 @@
-"""The codes of a gradient or target that is NaN or infinite, and in what way the value came about."""
+"""The codes of a gradient or target that is NaN or infinite, with the ways in which such a value arises."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ HARMLESS = "tf.where(tf.math.is_finite(x), x, 0.0)"
 
 
 class Assigned(NamedTuple):
-    """A variable was given the value."""
+    """A variable was assigned the value."""
 
     name: str
 
 
 class Written(NamedTuple):
-    """The line makes the value itself: of data that are `missing`, or of a number beyond the dtype."""
+    """The line creates the value: `missing` data, or a number beyond the dtype's range."""
 
     dtype: str
     missing: bool
 
 
 class Given(NamedTuple):
-    """The op takes a value that was not finite before, `since` a line, as the argument at a place."""
+    """The op's argument at position `at` was not finite before; `since` is the line of its origin."""
 
     since: Line
     at: int
 
 
 class InForward(NamedTuple):
-    """The op gives the value; `dtype` is the one that is too small for it."""
+    """The forward op computes the value; `dtype` is the dtype whose range is too small, if that is the reason."""
 
     dtype: str | None = None
 
 
 class InBackward(NamedTuple):
-    """The gradient of the op gives the value; `equal` says of a decomposition which of its values are equal."""
+    """The op's gradient computes the value; `equal` names the equal eigenvalues or singular values of a decomposition."""
 
     dtype: str | None
     equal: str | None
 
 
 class NonFinite(Evidence):
-    """`reaches` says that it is the target that is not finite, `masked` that the target is not. With a `bound` all is."""
+    """`reaches`: the target is not finite. `masked`: only the gradient is not finite. A `bound` makes both finite."""
 
     page = "nan"
     how: Assigned | Written | Given | InForward | InBackward | None = None
@@ -111,7 +111,7 @@ class NonFinite(Evidence):
         return Said(cause, *at_the_edge(self, FINITE, self.bound, masked=self.masked))
 
     def _smaller(self, dtype: str) -> Advice:
-        """Return the advice for a value beyond the limits of a dtype."""
+        """Return the advice for a value beyond the range of a dtype."""
         if not self.masked and dtype in ("float16", "bfloat16"):
             return wider(dtype, "scale the values down"), None
         return (

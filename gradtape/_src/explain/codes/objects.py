@@ -1,4 +1,4 @@
-"""The code of a target that was computed from another object or value than the one that was asked for."""
+"""The code of a target that was computed from another object or value than the source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WrongObject(Evidence):
 
 
 class Stale(WrongObject):
-    """The variable was read before the tape opened."""
+    """The source was read before the tape opened."""
 
     def said(self, w: Words) -> Said:
         return Said(
@@ -34,7 +34,7 @@ class Stale(WrongObject):
 
 
 class Copy(WrongObject):
-    """The source is the original."""
+    """The target uses a copy of the source."""
 
     def said(self, w: Words) -> Said:
         cause = f"{self.written} made a copy of {w.source}, and {w.target} was computed from the copy"
@@ -42,7 +42,7 @@ class Copy(WrongObject):
 
 
 class Anew(WrongObject):
-    """The source is made in the gradient call."""
+    """The gradient call itself creates the source."""
 
     def said(self, w: Words) -> Said:
         return Said(
@@ -63,7 +63,7 @@ def _read_before(view: View, before: Name, step: Step, outer: Step) -> Evidence 
 
 @of_no_way(60)
 def _made_anew(case: Apart) -> Evidence | None:
-    """Return the break of a tensor that is made in the statement of the gradient call itself."""
+    """Find a tensor that is created in the statement of the gradient call."""
     view, source = case.view, case.source
     asked = [call.line for call in view.history.calls if source.number is None and source.names[0] in call.sources]
     if source.made[0] is None or not any(text.same_line(source.made, line) for line in asked):

@@ -1,4 +1,4 @@
-"""The codes of ops without a derivative, and of what stops a gradient by its meaning."""
+"""The codes of ops without a derivative, and of ops that stop gradients on purpose."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class Index(OfOp):
-    """`index` is the type of the op whose elements the result chooses, where it does nothing else; else empty."""
+    """`index` is the type of the op whose elements the result selects, if it has no other use; else empty."""
 
     index: str = ""
 
 
 class NotFloating(Index):
-    """`through` is the function in which a `cast` is followed by more that has no derivative; `then` an op that is so too."""
+    """`through` is the function in which a `cast` precedes more ops without a derivative; `then` is such an op after it."""
 
     code, named = "not_floating", "the cast, or where it was made"
     when = "an integer, bool or string on the way; also one that only chooses elements or a size"
@@ -42,7 +42,7 @@ class NotFloating(Index):
         cast_there = re.search(r"cast|int|astype", text.text(self.line) or "cast")
         if self.step is None:
             return self._source(w)
-        if self.index and not cast_there and "Entropy" not in self.index:  # a layer's own
+        if self.index and not cast_there and "Entropy" not in self.index:  # an embedding layer casts its indices
             return Said(
                 f"{self.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
                 "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
@@ -69,7 +69,7 @@ class NotFloating(Index):
                 return Said(cause, inside)
             wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
             return Said(cause, wrong)
-        if advice := declared(self.op):  # values in the place of an order: what follows has to be written anew
+        if advice := declared(self.op):  # an order of places must be replaced by an order of values
             cause = f"{self.op} in {self.written} gives numbers of places, and an order has no derivative"
             return Said(cause, in_its_words(advice, self)[0])
         return Said(
@@ -95,8 +95,8 @@ class NotDifferentiable(Index):
     code, named = "not_differentiable", "the op"
     when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
     reason: str | None = None
-    stepped: bool = False  # it is piecewise constant, and its result like what goes in
-    counted: bool = False  # class numbers that are compared with others, as an accuracy does
+    stepped: bool = False  # piecewise constant, with a result that resembles the input
+    counted: bool = False  # class numbers that are compared with others, as in an accuracy
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
@@ -123,15 +123,15 @@ class NoGradientRegistered(OfOp):
 class Stopped(OfOp):
     code, when, named = "stopped", "`stop_gradient` cut the way", "its line"
     meant = True
-    forgotten: Line | None = None  # what the tape computed of the source beside it, and nobody uses
+    forgotten: Line | None = None  # a line under the tape that also uses the source, and whose value is never read
 
     def said(self, w: Words) -> Said:
         cause = f"stop_gradient in {self.written} makes its argument a constant"
         through = rewritten.stopped_through(self.line)
-        if through is not None:  # a gradient that is to pass straight through, with all of it stopped
+        if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
         detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(self.line) or "")
-        if detour is not None:  # which passes all of the gradient by the value that is taken
+        if detour is not None:  # the whole gradient bypasses the selected value
             return Said(
                 cause,
                 f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "
@@ -156,7 +156,7 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
             reason = "its gradient function returns None for this argument"
             return NotDifferentiable(step.line, op.type, step, reason=reason)
         return None
-    if not inexact(view.history.aval(before)):  # what made that is the break
+    if not inexact(view.history.aval(before)):  # the op that made the integer is the break
         return None
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
@@ -175,7 +175,7 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
 
 
 def without_gradient(op: Op) -> bool:
-    """Return whether an op has no gradient function, nor anything inside of it that may have one."""
+    """Return whether neither an op nor a Program inside of it has a gradient function."""
     return op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM
 
 
@@ -195,16 +195,16 @@ def _not_floating(view: View, before: Name, step: Step, op: Op | None) -> Eviden
 
 
 def inexact(aval: Any) -> bool:
-    """Return whether a value may be floating or complex; of several values, whether any may be."""
+    """Return whether a value may be floating or complex; for several values, whether any may be."""
     if aval is None:
         return True
     return any(map(inexact, aval)) if type(aval) is tuple else aval.inexact
 
 
 def chosen_by(history: History, name: Name) -> str:
-    """Return the type of the op that takes, or puts, the elements which a value without a derivative chooses.
+    """Return the type of the op that takes or puts elements at a non-differentiable index; empty if the index has other uses.
 
-    Such a value, or what is computed of it, ends at ops that take floating elements beside it. Empty where it does more.
+    Values computed from the index are followed up to ops that also take floating elements.
     """
     waiting, seen, taken = [name], {name}, ""
     while waiting:

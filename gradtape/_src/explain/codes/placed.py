@@ -1,4 +1,4 @@
-"""The codes of what ran where the tape that is asked did not record: at another time, in a pause, under another tape."""
+"""The codes of ops that ran outside of the tape's recording: at another time, in a pause, or under another tape."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class Placed(Evidence):
-    """An op stands in the wrong place; where it is to go follows from the code beside the tape.
+    """An op at a wrong place; the code beside the tape decides where it should go.
 
-    - `function`: the one in which it stands, which is called in the wrong place; `elsewhere`: that is not called beside the tape.
-    - `kept`: the condition or decorator that keeps the value since the op ran.
-    - `loop`: the line of a loop around it, all of it before the tape.
+    - `function`: the op's function, which is called at the wrong place; `elsewhere`: it is not called beside the tape.
+    - `kept`: the condition or decorator that has kept the value since the op ran.
+    - `loop`: the line of a loop around the op that ends before the tape opens.
     - `minimize`: the optimizer's method that opens the tape.
     """
 
@@ -50,9 +50,9 @@ class Placed(Evidence):
     minimize: str | None = None
 
     def beside(self, asked: Line, after: Sequence[Evidence]) -> Evidence:
-        """Return the evidence at the statement beside the tape that brought it about, if the gradient was `asked` for at a line.
+        """Return the evidence at the statement beside the tape that caused it; `asked` is the line of the gradient call.
 
-        The breaks `after` it on the way may stand in that statement.
+        That statement may also explain the breaks `after` this one.
         """
         once = None if isinstance(self, RecordingPaused) else kept(self.line, asked)
         found = self._at_the_call(asked, after) if once is None else replace(self, line=once[0], kept=once[1])
@@ -60,9 +60,9 @@ class Placed(Evidence):
         return replace(found, loop=loop_before(found.line, asked)) if loops else found
 
     def _at_the_call(self, asked: Line, after: Sequence[Evidence]) -> Self:
-        """Return the evidence at the call of the op's function, if the gradient was asked for in another one.
+        """Return the evidence at the call of the op's function, if another function asked for the gradient.
 
-        If no single statement is found the line stays that of the op, and `function` is the name of the called function.
+        If no single statement is found the line stays that of the op, and `function` names the called function.
         """
         code = self.line[0]
         if isinstance(self, OtherTape) or code is None:
@@ -72,9 +72,9 @@ class Placed(Evidence):
             return replace(self, minimize=given)
         around, own_scope, called = scope_of(asked), scope_of(self.line), called_by(self.line)
         inside = around in within(own_scope, ast.AST)
-        if around is not own_scope and (inside or called is None):  # it is not called from where the tape is
+        if around is not own_scope and (inside or called is None):  # the function with the tape does not call it
             return replace(self, elsewhere=True)
-        if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # which runs later than it is called
+        if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):  # generators and coroutines run later than their call
             return self
         if around is None or called is None or (own_scope is around and called in (code.co_name, "<module>")):
             return self
@@ -88,7 +88,7 @@ class Placed(Evidence):
         return self._in_the_scope(around, asked, called, given)
 
     def _in_the_scope(self, around: ast.AST, asked: Line, called: str, given: str | None) -> Self:
-        """Return the evidence at the call of a function in the scope that asks; `given` is the optimizer's method there."""
+        """Return the evidence at a call in the asking scope; `given` is the optimizer's method there."""
         own, at = statements_of(around), text.number(asked) or 0
         tape = last_opened(own, "GradientTape", at)
         place = last_opened(own, "stop_recording", at) if isinstance(self, RecordingPaused) else tape
@@ -103,13 +103,13 @@ class Placed(Evidence):
         return replace(self, line=text.line_at(asked[0], found[0].lineno))
 
     def moved(self, move: str, call: str) -> str:
-        """Return the advice to move a line, or to call the function in which it stands elsewhere."""
+        """Return the advice to move a line, or to call its function elsewhere."""
         if self.elsewhere:
             return f"compute what {self.written} computes again {call}"
         return f"call `{self.function}` {call}" if self.function is not None else f"move {self.written} {move}"
 
     def of_kept(self) -> Said:
-        """Return the sentences about a value that was computed once, and not again under the tape that is asked."""
+        """Return the sentences about a value that was computed once and not again under this tape."""
         return Said(
             f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it",
             "compute it anew under each tape, "
@@ -122,7 +122,7 @@ class Placed(Evidence):
 
 
 class OutsideTape(Placed):
-    """`parts` says that the op takes what several tapes recorded."""
+    """`parts`: the op combines values that several tapes recorded."""
 
     code, when = "outside_tape", "an op ran before the tape opened, or after it closed"
     named = "that op, or the call of the function in which it stands; of what is kept since then, the line that keeps it"
@@ -149,7 +149,7 @@ class OutsideTape(Placed):
         return Said(f"{self.written} ran {when}, so the tape has not seen it", self._when_it_runs() or moved)
 
     def _when_it_runs(self) -> str | None:
-        """Return the advice for what runs where a function or class is made, or a generator is read; None for other lines."""
+        """Return the advice for code in a default, a module's body or a generator; None for other lines."""
         if (text.text(self.line) or "").startswith(("def ", "async def ")):
             return (
                 "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
@@ -185,7 +185,7 @@ class RecordingPaused(Placed):
 
 
 class OtherTape(Placed):
-    """`into` is a line of the tape's own block that computed the value in an earlier step."""
+    """`into` is the line of the tape's own block that computed the value in an earlier step."""
 
     code, named = "other_tape", "that op or gradient call; where the value is taken"
     when = "another tape recorded it, or the inner gradient was taken outside; also a value kept of an earlier step of the loop"
@@ -211,9 +211,9 @@ class OtherTape(Placed):
 
 
 class InnerGradient(Evidence):
-    """A gradient was taken of a tape, the `inner` one or the same, while the tape that is asked was not open.
+    """The gradient of a tape, the `inner` or the same one, was taken while the asked tape was not open.
 
-    `nested` says that it is to be moved alone, `function` in which one it was taken.
+    `nested`: moving it alone is enough. `function` is the function in which it was taken.
     """
 
     code = OtherTape.code
@@ -260,7 +260,7 @@ class OtherThread(Evidence):
         return Said(cause, mend if found is None else f"{mend}: `{found[1]}`, in the place of `{found[0]}`")
 
 
-# -- how each is found, of what the tape did not record
+# -- finders of ops that the tape did not record
 
 
 @of_places(10)

@@ -1,4 +1,4 @@
-"""The code of a value that went through state: a variable, a metric, what a layer keeps."""
+"""The code of a value that was stored in state: a variable, a metric, a layer's own variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class State(Evidence):
-    """`new`: a Variable was made of the value. `model` and `metric` are the name and the object that holds what was assigned."""
+    """`new`: the value initialized a Variable. `model` and `metric` are the name and object that hold the assigned variable."""
 
     code, when, named = "state", "the value went through an assignment", "the assignment"
     new: bool = False
@@ -28,7 +28,7 @@ class State(Evidence):
 
     @property
     def of_a_metric(self) -> bool:
-        """Whether an assignment is that of a metric's state."""
+        """Whether the assigned variable is the state of a metric."""
         return self.metric is not None or re.search(r"\.update_state\(|\.result\(", text.text(self.line) or "") is not None
 
     def said(self, w: Words) -> Said:
@@ -56,7 +56,7 @@ class State(Evidence):
         return Said(f"the value went into a variable's state in {self.written}, and state stops gradients", fix)
 
     def _loss(self) -> str | None:
-        """Return the loss of Keras's that measures the same as a metric that is called for a loss; None if there is none."""
+        """Return the advice to use the Keras loss that corresponds to a metric called as a loss; None if there is none."""
         name, metric = self.metric or ("", None)
         loss = type(metric).__name__.replace("Accuracy", "Crossentropy")
         written = text.text(self.line) or ""

@@ -1,4 +1,4 @@
-"""Another object in the place of the one that was asked for: a copy, a layer that was replaced, a clone of a model."""
+"""The codes of another object in place of the source's: a copy, a replaced layer, a cloned model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
 
 class Copied(WrongObject):
-    """The source is a copy."""
+    """The source is a copy of a variable that the target uses."""
 
     def said(self, w: Words) -> Said:
         cause = f"{w.source} is a copy, made in {self.written}; {w.target} was computed from the original"
@@ -35,7 +35,7 @@ class Copied(WrongObject):
 
 
 class Fresh(WrongObject):
-    """The tape made a new variable."""
+    """The block of the tape created a new variable."""
 
     def said(self, w: Words) -> Said:
         return Said(
@@ -45,7 +45,7 @@ class Fresh(WrongObject):
 
 
 class Later(WrongObject):
-    """The source was made after the target was computed."""
+    """The source was created after the target was computed."""
 
     def said(self, w: Words) -> Said:
         return Said(
@@ -55,7 +55,7 @@ class Later(WrongObject):
 
 
 class ReadBack(WrongObject):
-    """A variable was filled from a file."""
+    """The target uses a variable that was filled from a file."""
 
     variable: Any
 
@@ -68,7 +68,7 @@ class ReadBack(WrongObject):
 
 
 class Stood(WrongObject):
-    """The source was put into an `entry` where another variable stood."""
+    """The source replaced another variable in an `entry` of a list or dict."""
 
     entry: str | None
 
@@ -81,7 +81,7 @@ class Stood(WrongObject):
 
 
 class Another(WrongObject):
-    """The target was computed from the variable of a name, which a `holder` holds, or a `default`: a function's parameter."""
+    """The target uses the variable `name`. It belongs to a `holder`, or to the `default` of a function's parameter."""
 
     name: str
     holder: str | None = None
@@ -108,7 +108,7 @@ class Another(WrongObject):
 
 @of_no_way(14)
 def _the_original(case: Apart) -> Evidence | None:
-    """Return the break where the target uses the original of the source."""
+    """Find a target that uses the original of the source."""
     steps = case.view.history.steps
     for name in case.source.names if case.end is None else ():
         step = steps.get(name)
@@ -121,7 +121,7 @@ def _the_original(case: Apart) -> Evidence | None:
 
 @of_no_way(16)
 def _made_under_the_tape(case: Apart) -> Evidence | None:
-    """Return the break where the target uses a variable that its tape made."""
+    """Find a target that uses a variable created under its tape."""
     view, steps, variable = case.view, case.view.history.steps, case.source.variable
     if variable is None or case.end is not None:
         return None
@@ -138,7 +138,7 @@ def _made_under_the_tape(case: Apart) -> Evidence | None:
 
 @of_no_way(20)
 def _another(case: Apart) -> Evidence | None:
-    """Return the break where the target uses another variable that was made for the same purpose."""
+    """Find a target that uses another variable with the same purpose."""
     view, variable, used, frame = case.view, case.source.variable, case.used, case.frame
     if variable is None or case.end is not None:
         return None
@@ -159,9 +159,9 @@ def _another(case: Apart) -> Evidence | None:
         return _stood_there(variable, others) or _made_later(history, variable, used)
     put = _put(twin, frame) if replaced else None
     holder, named = _named(twin, variable, frame, 2 if replaced else 1)
-    if put is None and twin._made == variable._made:  # by one line of code, which both of them ran
+    if put is None and twin._made == variable._made:  # one line of code made both variables
         put = named
-    if put is None and holder is None and twin._made == variable._made:  # two objects that one function made, held somewhere
+    if put is None and holder is None and twin._made == variable._made:  # one function made both objects
         holder, put = _attribute_of(twin, variable, frame), _first_use(view, twin)
     kept = _default(twin, frame) if holder is None else None
     if kept is not None:
@@ -172,13 +172,13 @@ def _another(case: Apart) -> Evidence | None:
 
 
 def _default(variable: Variable, frame: FrameType | None) -> FunctionType | None:
-    """Return the user's function, one with a name, a default of which holds a variable."""
+    """Return the user's named function that has a default which holds a variable."""
     functions = [f for names, _ in scopes(frame) for f in list(names.values()) if isinstance(f, FunctionType)]
     return next((f for f in functions if any(variable._uid in numbers_in(part) for part in f.__defaults__ or ())), None)
 
 
 def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
-    """Return the names of a function and of its parameter whose default holds a variable."""
+    """Return the name of a function, and of its parameter whose default holds a variable."""
     defaults = function.__defaults__ or ()
     names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :]
     held = zip(names, defaults, strict=True)
@@ -186,7 +186,7 @@ def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
 
 
 def _attribute_of(twin: Variable, variable: Variable, frame: FrameType | None) -> str | None:
-    """Return `self.target` for the attribute of an object, a local of the code that asks, that holds the one variable only."""
+    """Return the path of an attribute, such as `self.target`, of a local object that holds only the first variable."""
     only = [h.path for h in objects(frame, 1, twin._uid) if "." in h.path and variable._uid not in h.numbers]
     return only[0] if only else None
 
@@ -200,7 +200,7 @@ def _first_use(view: View, variable: Variable) -> Line | None:
 
 
 def _made_later(history: History, variable: Variable, used: dict[Name, None]) -> WrongObject | None:
-    """Return the break of a variable that was made after all that the target was computed from, in the place of another."""
+    """Return the break of a variable that was created after all ops of the target."""
     last = max([history.steps[name].at for name in used if name in history.steps], default=None)
     if last is None or variable._made[0] is None or variable._born <= last:
         return None
@@ -210,7 +210,7 @@ def _made_later(history: History, variable: Variable, used: dict[Name, None]) ->
 def computed_again(
     view: View, source: Source, used: dict[Name, None], frame: FrameType | None
 ) -> tuple[Line, Sequence[Called]] | None:
-    """Return the line at which the source's value was computed a second time, for the target, and the two models that did it."""
+    """Return the line that computed the source's value again for the target, and the two models that did so; else None."""
     if source.variable is not None:
         return None
     steps = view.history.steps
@@ -220,19 +220,17 @@ def computed_again(
         own = {numbers[step.name] for step in made}
         again = [steps[name] for name in used if numbers[name] in own and steps[name].op not in COPIES | {None}]
         again = [step for step in again if any(name not in steps for name in view.history.before([step.name]))]
-        if again:  # and not of constants alone, which are alike
+        if again:  # values made of constants alone are all alike
             step = min(again, key=lambda step: step.at)
             inner, outer = [_functional(line, frame) for line in (made[0].line, step.line)]
             models = () if inner is None or outer is None else (inner, outer)
-            if not alike or (
-                models and models[0].given == models[1].given
-            ):  # an array becomes a constant in each call that takes it
+            if not alike or (models and models[0].given == models[1].given):  # each call turns an array into a new constant
                 return step.line, models
     return None
 
 
 def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | None:
-    """Return the line that computed a source, a tensor, from values that the target was computed from in its place."""
+    """Return the line that computed the source, a tensor, from values that the target uses directly."""
     if source.variable is not None or (step := view.history.steps.get(source.names[0])) is None or step.op is None:
         return None
     before = view.history.before(source.names)
@@ -241,14 +239,14 @@ def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | 
 
 
 def _numbered(history: History, names: list[Name], alike: bool) -> dict[Name, int]:
-    """Number values: the same op of the same values has one number. So have, if `alike` counts, constants of one shape."""
+    """Number the values so that equal ops on equal values share a number. With `alike`, constants of one shape do, too."""
     numbers: dict[Any, int] = {}
     found: dict[Name, int] = {}
     stack = list(names)
     while stack:
         name = stack[-1]
         step = history.steps.get(name)
-        leaf = step is None or (step.op is None and len(step.inputs) != 1)  # of several ways it is not known which one ran
+        leaf = step is None or (step.op is None and len(step.inputs) != 1)  # for a branch it is unknown which value was taken
         waiting = [] if step is None or leaf else [i for i in step.inputs if i not in found]
         if waiting and name not in found:
             stack += waiting
@@ -266,17 +264,17 @@ def _numbered(history: History, names: list[Name], alike: bool) -> dict[Name, in
 
 
 class Called(NamedTuple):
-    """A line that calls a functional or sequential model of Keras, `y = model(x)`: its names, and what it calls Keras."""
+    """A line that calls a functional or sequential Keras model, `y = model(x)`: its names, and the name of the Keras module."""
 
     result: str
     model: str
-    output: str  # of the model, as `model.output`
+    output: str  # the model's output, such as `model.output`
     given: str
     keras: str
 
 
 def _functional(line: Line, frame: FrameType | None) -> Called | None:
-    """Return what a line calls that calls a model of Keras; of `score = model(x)[:, 1]` the result is `output`."""
+    """Return the call of a Keras model in a line; in `score = model(x)[:, 1]` the result is named `output`."""
     called, given = text.stored_name(line), text.statement(line)
     call = given.value if isinstance(given, ast.Assign) else None
     if isinstance(call, ast.Subscript):
@@ -287,40 +285,39 @@ def _functional(line: Line, frame: FrameType | None) -> Called | None:
     model: Any = frame.f_locals.get(name, frame.f_globals.get(name))
     if not all(hasattr(model, attribute) for attribute in ("inputs", "outputs", "layers")) or len(model.outputs or ()) != 1:
         return None
-    output = f"{name}.output" if hasattr(model, "output") else f"{name}.outputs[0]"  # which a Sequential has alone
+    output = f"{name}.output" if hasattr(model, "output") else f"{name}.outputs[0]"  # some models lack `output`
     keras = "keras" if "keras" in frame.f_globals else "tf.keras"
     return Called(called, name, output, ast.unparse(call.args[0]), keras)
 
 
 def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
-    """Find the one of the same shape with the same name, or the only one that was made at the same line."""
+    """Return the variable with the same shape and name, or else the only one made at the same line; None if there is none."""
     same_name = [o for o in others if o._tensor.node.aval is variable._tensor.node.aval and _same_name(o.name, variable.name)]
     same_line = [o for o in others if _alike(o, variable)]
-    if same_name or len(same_line) == 1:  # several that were made at one line are a list of variables
+    if same_name or len(same_line) == 1:  # several variables of one line are a list
         return (same_name or same_line)[0]
     return None
 
 
 def _alike(a: Variable, b: Variable) -> bool:
-    """Return whether two variables of one shape were made at the same line, by a layer with the same name in it."""
+    """Return whether two variables of one shape were made at the same line, in the same role within their layer."""
     alike = a._tensor.node.aval is b._tensor.node.aval and a._made[0] is not None and a._made == b._made
     return alike and (text.target(a._made) is not None or _role(a) == _role(b))
 
 
 def _role(variable: Variable) -> str:
-    """Return the name of a variable in its layer, "kernel"."""
     return variable.name.rpartition("/")[2]
 
 
 def _read_back(history: History, other: Variable, variable: Variable) -> Line | None:
-    """Return the line at which a variable with the shape of the other one was made or filled from a file."""
+    """Return the line that made or filled the other variable from a file, if both have the same shape."""
     lines = [other._made, *[history.line_of(name) for name in history.holdings(other._uid)]]
     same = other._tensor.node.aval is variable._tensor.node.aval
     return next((line for line in lines if same and READ_BACK.search(text.text(line) or "")), None)
 
 
 def _stood_there(variable: Variable, others: list[Variable]) -> WrongObject | None:
-    """Return the statement that put a new variable in the place of one that is used still, as by a function traced before."""
+    """Return the statement that replaced a list's or dict's entry, if the target still uses the replaced variable."""
     place = text.target(variable._made)
     root = re.fullmatch(r"([\w.]+)\[[^\]]*\]", place or "")
     if root is None:
@@ -334,15 +331,13 @@ def _stood_there(variable: Variable, others: list[Variable]) -> WrongObject | No
 
 
 def _same_name(a: str, b: str) -> bool:
-    """Return whether two names are the same, maybe in a scope more: `dense/kernel` and `model/dense/kernel`."""
+    """Return whether two names are equal, apart from an outer scope: `dense/kernel` and `model/dense/kernel`."""
     short, long = sorted((a, b), key=len)
     return not short.startswith("Variable") and (short == long or ("/" in short and long.endswith("/" + short)))
 
 
 def _same_place(a: Variable, b: Variable) -> bool:
-    """Return whether two variables were made for one attribute of a class, one name of a function, or by one call with one
-    name.
-    """
+    """Return whether two variables were made for the same attribute, the same name in a function, or by the same named call."""
     if a._made[0] is None or b._made[0] is None:
         return False
     if text.same_line(a._made, b._made):
@@ -350,18 +345,18 @@ def _same_place(a: Variable, b: Variable) -> bool:
     place, other = text.target(a._made), text.target(b._made)
     if place is None or other is None:
         return False
-    if "." in place and "." in other and _owner(a._made[0]) != _owner(b._made[0]):  # `net.w = …` in the place of `self.w`
+    if "." in place and "." in other and _owner(a._made[0]) != _owner(b._made[0]):  # `net.w = …` replaces `self.w`
         return place.rpartition(".")[2] == other.rpartition(".")[2] and a._tensor.node.aval is b._tensor.node.aval
     return place == other and ("." in place or a._made[0] is b._made[0])
 
 
 def _owner(code: CodeType) -> tuple[str, str]:
-    """Return the file of a method, and the class in which it stands."""
+    """Return the file and the class of a method."""
     return code.co_filename, code.co_qualname.rpartition(".")[0]
 
 
 def _put(variable: Variable, frame: FrameType | None) -> Line | None:
-    """Return the only statement, of the code that asks or of a method, that sets an attribute in which the variable is held."""
+    """Return the only statement, in the asking code or a method, that sets an attribute which holds the variable."""
     if frame is None:
         return None
     names = holders(variable, frame, set())
@@ -380,16 +375,16 @@ def _put(variable: Variable, frame: FrameType | None) -> Line | None:
 
 
 def _is_held(target: ast.expr, attributes: set[str], names: set[str]) -> bool:
-    """Return whether a statement sets one of the attributes, or an entry of one or of a list with one of the names."""
+    """Return whether a target is one of the attributes, an entry of one, or an entry of a list among the names."""
     if isinstance(target, ast.Subscript):
         return (isinstance(target.value, ast.Name) and target.value.id in names) or _is_held(target.value, attributes, names)
     return isinstance(target, ast.Attribute) and target.attr in attributes
 
 
 def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: int) -> tuple[str | None, Line | None]:
-    """Return the name of an object that holds the one variable and not the other, and the last statement that sets the name.
+    """Return the name of an object that holds only the first variable, and the last statement that sets that name.
 
-    None for the statement if there are fewer than `times` of them.
+    The statement is None if the name was set fewer than `times` times.
     """
     names = {name for name in holders(twin, frame, {variable._uid}) if not name.startswith(".")}
     for code in text.codes_of(frame):
@@ -403,7 +398,7 @@ def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: i
 
 
 def _kept(view: View, step: Step, frame: FrameType | None) -> bool:
-    """Return whether an object still holds the variable that a step made, such as a layer that was built at its first call."""
+    """Return whether an object still holds the variable that a step made, such as a layer built at its first call."""
     numbers = [number for number, holdings in view.history.held.items() if any(name == step.name for _, name in holdings)]
     return any(in_an_object(journal.variables.get(number), frame) for number in numbers)
 

@@ -1,4 +1,4 @@
-"""The code of a source that only a function uses which nobody calls."""
+"""The code of a source that is used only in a function that was not called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NeverCalled(Unused):
-    """A function uses the source, and did not run under the tape."""
+    """A function that uses the source did not run under the tape."""
 
     function: str
 
@@ -31,7 +31,7 @@ class NeverCalled(Unused):
 
 @of_no_way(125)
 def _never_called(case: Apart) -> Evidence | None:
-    """Find the function by the lines that the interpreter noted: ops alone do not tell that one was not called."""
+    """Find the function by the lines that the interpreter noted; ops alone do not tell that it was not called."""
     noted, name = None if case.view.tape is None else case.view.tape.lines, text.file(case.made)
     tree = text.tree(name)
     if noted is None or name is None or tree is None or used_under_tape(case.view, case.source):

@@ -1,4 +1,4 @@
-"""The code of a source that has no part in the target, by what the target was computed from in its place; and `unknown`."""
+"""The codes of a source that the target does not use, by the values that it uses instead; and `unknown`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unused(Evidence):
         return Said(f"{w.target} does not depend on {w.source}{self.why(w)}", self.mend(w))
 
     def why(self, w: Words) -> str:
-        """Return what is known besides, with its colon."""
+        """Return the known reason, with its colon; empty if there is none."""
         return ""
 
     def mend(self, w: Words) -> str:
@@ -43,7 +43,7 @@ class Unused(Evidence):
 
 
 class Linear(Unused):
-    """The target is a gradient by the source, which was asked for at a line, and does not depend on it any more."""
+    """The target is a gradient with respect to the source that does not depend on it; `asked` is that gradient call's line."""
 
     asked: Line
 
@@ -56,7 +56,7 @@ class Linear(Unused):
 
 
 class LookedUpLate(Unused):
-    """A function made in a loop looks up a name of the loop when it is called."""
+    """A function made in a loop looks up the loop's variable when it is called."""
 
     name: str
 
@@ -71,7 +71,7 @@ class LookedUpLate(Unused):
 
 
 class ComputedAgain(Unused):
-    """A line computes the source's value a second time; of two Keras models one is made."""
+    """A line computes the source's value a second time; `models` are the two Keras models that did so."""
 
     again: Line
     models: Sequence[Called]
@@ -89,7 +89,7 @@ class ComputedAgain(Unused):
 
 
 class GoesNoFurther(Unused):
-    """The source's value came to the line `end`."""
+    """The source's value was last used at the line `end`, and not for the target."""
 
     end: Line
 
@@ -104,7 +104,7 @@ class GoesNoFurther(Unused):
 
 
 class Unread(Unused):
-    """A function never uses one of its parameters."""
+    """A function never reads one of its parameters."""
 
     function: str
     parameter: str
@@ -117,7 +117,7 @@ class Unread(Unused):
 
 
 class Derived(Unused):
-    """A line computed the source from what the target was computed from."""
+    """The source was computed at a line from values that the target uses directly."""
 
     derived: Line
 
@@ -130,7 +130,7 @@ class Derived(Unused):
 
 
 class FromOthers(Unused):
-    """The target was computed from the variables of a `holder`, or from those that it `read`; nothing ran of what is `alone`."""
+    """The target uses the variables of a `holder`, or those in `read`; `alone` is the source's object, which was not called."""
 
     holder: str | None
     read: Sequence[Any]
@@ -154,7 +154,7 @@ class FromOthers(Unused):
 
 class Unknown(Evidence):
     code, when, named = "unknown", "None, and what is remembered does not show why", "none"
-    asked: bool = True  # a gradient call that is remembered had the source
+    asked: bool = True  # a remembered gradient call has the source
 
     def said(self, w: Words) -> Said:
         if not self.asked:
@@ -166,19 +166,19 @@ class Unknown(Evidence):
         )
 
 
-# -- how each is found
+# -- finders
 
 
 Function = ast.Lambda | ast.FunctionDef
 FUNCTION = (ast.Lambda, ast.FunctionDef)
-FEW = 2  # so many variables are named
+FEW = 2  # variables that an answer may name
 
 
 @of_no_way(70)
 def _looked_up_late(case: Apart) -> Evidence | None:
-    """Return the function made in a loop over what holds a source, one of whose names is `weights[0]`, and uses the loop's name.
+    """Find a function made in a loop over the holder of a source such as `weights[0]`, which uses the loop's variable.
 
-    The source is not the last of them: the function that was made for it uses another one.
+    The source is not the last item of the holder: that one's function uses the variable's final value.
     """
     if case.end is not None:
         return None
@@ -198,9 +198,9 @@ def _looked_up_late(case: Apart) -> Evidence | None:
 
 @functools.lru_cache(64)
 def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    """Return the name, what it goes through, and the body, of each loop and comprehension of a file.
+    """Return the target, the iterable and the body of each loop and comprehension in a file.
 
-    They are kept, as each function that waits in the user's frames asks for those of its file.
+    They are cached, because the question is asked for each of the user's frames.
     """
     found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
     for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
@@ -211,7 +211,7 @@ def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
 
 
 def _free(function: Function) -> set[str]:
-    """Return the names that a function reads and does not set itself; what its defaults read is read at once."""
+    """Return the free names of a function. Defaults are left out, because they are evaluated at once."""
     arguments = function.args
     own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
     body = function.body if isinstance(function.body, list) else [function.body]
@@ -232,7 +232,7 @@ def _linear(case: Apart) -> Evidence | None:
 
 
 def linear(history: History, source: Source, used: dict[Name, None]) -> Line | None:
-    """Return the gradient call with this source whose result the target uses: it does not depend on the source."""
+    """Return the gradient call with this source whose result the target uses; the target does not depend on the source."""
     key = source.names[0] if source.number is None else source.number
     for call in reversed(history.calls):
         if key in call.sources and any(call.start <= name < call.stop for name in used if len(name) == 2):
@@ -265,7 +265,7 @@ def _goes_no_further(case: Apart) -> Evidence | None:
 
 
 def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
-    """Return the last line under the tape that computes with a source, of what the target does not use."""
+    """Return the last line under the tape that computes with a source a value that the target does not use."""
     history = view.history
     steps = [history.steps[name] for name in history.after(source.names) if name in history.steps and name not in used]
     ends = [step for step in steps if step.op is not None and step.op not in COPIES and view.sees(step.at)]
@@ -276,7 +276,7 @@ def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
 
 
 def never_read(line: Line) -> bool:
-    """Return whether the function of a line never reads the name that the line gives a value."""
+    """Return whether the line's function never reads the name that the line assigns."""
     return text.stored_name(line) not in {None, *named_in(scope_of(line), ast.Load)}
 
 
@@ -288,7 +288,7 @@ def _from_others(case: Apart) -> Evidence | None:
 
 
 def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
-    """Return the variables from which the target was computed, if they are few, no sources themselves, and no object's."""
+    """Return the variables from which the target was computed, if they are few, no sources, and held by no object."""
     numbers = view.history.read_variables(targets)
     read = [journal.variables.get(number) for number in sorted(numbers)]
     few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)

@@ -1,4 +1,4 @@
-"""The codes of a source that the tape does not watch, or not in time."""
+"""The codes of a source that the tape does not watch, or watches too late."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class NotWatched(Evidence):
 
 class WatchedLate(Evidence):
     code, when, named = "watched_late", "`watch` came after the op that uses the source", "that op"
-    made: bool  # an op computed what is watched
+    made: bool  # the watched value is the result of an op
 
     def said(self, w: Words) -> Said:
         place = "the line after the one that computes it" if self.made else "the beginning of the tape"
@@ -45,7 +45,7 @@ class WatchedLate(Evidence):
 
 
 class Rebound(Evidence):
-    """`held` says that the Variable was an object's or a list's, and not that of a name alone."""
+    """`held` says that an object or a list held the Variable."""
 
     code, named = "rebound", "the rebinding"
     when = (
@@ -71,7 +71,7 @@ class Rebound(Evidence):
         return Said(cause, f"change the Variable instead: `{assigned}`")
 
     def _of_a_holder(self, w: Words, name: str) -> Said:
-        """Return the sentences about a step that gives new tensors in the place of Variables, which an object or list held."""
+        """Return the sentences about a functional update, which replaced the Variables of an object or list by tensors."""
         cause = f"{w.source} was a Variable, and {self.written} put a tensor in its place, which no tape watches"
         entry, new = re.fullmatch(rf"{re.escape(name)}\[([^\]]*)\]", w.source), text.value_of(self.line, name)
         if entry is None or new is None:
@@ -118,7 +118,7 @@ def _rebound(view: View, before: Name, step: Step, outer: Step) -> Evidence | No
 
 
 def _reads(step: Step, before: Name, called: str) -> bool:
-    """Return whether an input of a step is written with the name `called`: `w` is, of `x = x + w`, and not `x`."""
+    """Return whether the expression of a step's input contains the name `called`."""
     given, at = text.parts(step.line), step.inputs.index(before)
     found = given[at] if len(given) == len(step.inputs) else text.expression_at(step.line)
     return found is None or called in text.read_in(found)
@@ -126,7 +126,7 @@ def _reads(step: Step, before: Name, called: str) -> bool:
 
 @of_no_way(10)
 def _only_kept(case: Apart) -> Evidence | None:
-    """Return the first use, under the tape, of a variable that is not trainable (a moving mean, say)."""
+    """Find the first use, under the tape, of a variable that is not trainable, such as a moving mean."""
     view, source = case.view, case.source
     if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
         return None

@@ -1,4 +1,4 @@
-"""The codes of a gradient that is zero, and how each is found at an op that passes zeros on."""
+"""The codes of a gradient of zeros, and their finders at an op that passes zeros on."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from gradtape._src.ops.nn.softmax import _log_softmax, _softmax
 
 ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _imag)]
 
-SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # which give probabilities
+SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities
 LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
 MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
 
 
 class Share(OfZeros):
-    """A share of the elements has no part; `met` says that the target is 0, and nothing is left to do."""
+    """A share of the elements has no gradient; `met` says that the target has reached 0."""
 
     fraction: float = 1.0
     met: bool = False
@@ -46,7 +46,7 @@ class Share(OfZeros):
         return f"{100 * self.fraction:.0f} %"
 
     def reached(self, w: Words) -> Said:
-        """Return the sentences about a target that has come to 0."""
+        """Return the sentences about a target that has reached 0."""
         return Said(f"all that {self.written} gives is 0, and so is {w.target}: every margin is met", MET)
 
 
@@ -64,9 +64,9 @@ class DeadRelu(Share):
 
 class Clipped(Share):
     code, when = "clipped", "clipped to a bound"
-    live: bool = False  # the bound is another value that is computed
+    live: bool = False  # another computed value is the bound
     zero: bool = False  # the bound is 0
-    joined: Line | None = None  # where what is clipped meets what it was before
+    joined: Line | None = None  # the line that combines the clipped value with the unclipped one
 
     def said(self, w: Words) -> Said:
         if self.met:
@@ -109,7 +109,7 @@ class WhereSide(Share):
 class Saturated(OfZeros):
     code, when = "saturated", "sigmoid, tanh, softmax or the like is flat where its input is"
     met: bool = False
-    alone: bool = False  # over an axis of one element
+    alone: bool = False  # the axis has only one element
 
     def said(self, w: Words) -> Said:
         if self.met:
@@ -127,8 +127,8 @@ class Saturated(OfZeros):
 
 class PiecewiseConstant(OfZeros):
     code, when = "piecewise_constant", "`sign`, or a detour around a rounding"
-    second: bool = False  # the derivative of one that is piecewise linear
-    detour: bool = False  # other ways around the op take its part away
+    second: bool = False  # the second derivative of a piecewise linear function
+    detour: bool = False  # other paths around the op cancel its contribution
 
     def said(self, w: Words) -> Said:
         if self.second:
@@ -158,7 +158,10 @@ class MaskedOut(Share):
 
 
 class ZeroFactor(OfZeros):
-    """`at` is its place among the inputs, `made` its line, `origin` the value that it copies; `traced`: of a Python value."""
+    """`at` is the factor's position among the inputs, and `made` the line that computed it.
+
+    `origin` is the value that the factor copies; `traced` says that it was a Python value.
+    """
 
     code, when = "zero_factor", "a factor of zero"
     at: int
@@ -209,7 +212,7 @@ class Underflow(OfZeros):
 class Overflow(OfZeros):
     code, when = "overflow", "too large for the dtype, or infinite, and what follows is flat there"
     dtype: str
-    bound: Bound | None = None  # with which the op is finite: no dtype holds what it gives
+    bound: Bound | None = None  # makes the op finite: no dtype holds its value
 
     def said(self, w: Words) -> Said:
         if self.bound is not None:
@@ -256,7 +259,7 @@ class Stationary(OfZeros):
 class Cancelled(OfZeros):
     code = "cancelled"
     when = "what comes from several ways or elements adds up to 0; as of a bias before a normalization"
-    how: Literal["outputs", "inputs", "elements", "ways"] = "ways"  # what adds up
+    how: Literal["outputs", "inputs", "elements", "ways"] = "ways"  # the terms that cancel
 
     def said(self, w: Words) -> Said:
         match self.how:
@@ -284,7 +287,7 @@ class Cancelled(OfZeros):
         )
 
 
-# -- how each is found
+# -- finders
 
 
 @of_zeros(0)
@@ -315,7 +318,7 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
         return None
     maker = tried.probe.maker.get(tried.entry.inputs[0])
     added = [] if maker is None or maker.node.op.type != ADD else maker.inputs
-    hard = any(i not in tried.probe.maker and np.all(value(i) == 3) for i in added)  # relu6(x + 3) / 6
+    hard = any(i not in tried.probe.maker and np.all(value(i) == 3) for i in added)  # as in relu6(x + 3) / 6
     return Saturated(*tried.at) if hard or np.all(value(tried.entry.node) >= 6) else None
 
 
@@ -336,7 +339,7 @@ def _too_small(tried: Tried) -> Evidence | None:
 
 @of_zeros(60)
 def _adds_up(tried: Tried) -> Evidence | None:
-    """Find `x - x`, a softmax with one output that is 1 or with gradients that are alike, and other sums that come out at 0."""
+    """Find `x - x`, a softmax with a saturated output or with equal cotangents, and other sums whose terms cancel."""
     if tried.entry.inputs.count(tried.node) > 1:
         first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
         if first is not None and np.any(array(first)):
@@ -352,7 +355,7 @@ def _adds_up(tried: Tried) -> Evidence | None:
 
 @of_zeros(90)
 def _left(tried: Tried) -> Evidence | None:
-    """Find an op that leaves the elements that count, with the share of all that it leaves."""
+    """Find an op that drops the elements, with the share of all elements that it drops."""
     node, entry = tried.node, tried.entry
     if tried.leaves == "unit":
         return DeadRelu(*tried.at, fraction=float(np.mean(value(entry.node) <= 0)))
@@ -408,7 +411,7 @@ def _masks(entry: Any) -> bool:
 
 @of_zeros(120)
 def _at_these_values(tried: Tried) -> Evidence | None:
-    """Find what takes other elements, what is constant everywhere, and what is flat here."""
+    """Find ops that select other elements, ops that are constant everywhere, and ops that are flat at this value."""
     if tried.chooses or tried.given(tried.dense):
         return NotSelected(*tried.at)
     if tried.entry.node.op is not CUSTOM and not tried.changed(elsewhere):

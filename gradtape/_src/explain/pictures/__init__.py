@@ -1,4 +1,4 @@
-"""A tape's pictures. The modules that draw them are imported when the first one is asked for."""
+"""The pictures of a tape. The modules that draw them are imported at their first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _residuals(tape: Any) -> Residuals:
 
 
 def _draw(tape: Any, fold: bool) -> Drawing:
-    """Return the Drawing of a tape; `fold`: repeated parts are drawn once."""
+    """Return the Drawing of a tape; `fold` puts consecutive ops of one line in one box."""
     from gradtape._src.explain.pictures.drawing import draw
 
     return draw(tape, fold)

@@ -1,4 +1,4 @@
-"""The lines of a long tape that the page shows: it has to open in a browser at once."""
+"""The selection of lines of a long tape for the page, so that a browser opens it at once."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 MOST_GROUPS = 1000  # lines of a call
 MOST_IN_GROUP = 100  # ops of a line
-FAULTY = 100  # lines of a break that are shown wherever they stand
+FAULTY = 100  # lines of breaks that are always shown
 
 
 def chosen(groups: Sequence[tuple[int, bool]], room: int) -> Iterator[tuple[int, int, int]]:
-    """Choose among the lines of a tape, each as `(number of ops, whether it is at fault)`, where `room` ops find room.
+    """Choose lines of a tape, each given as `(number of ops, whether it is at fault)`, with `room` ops in total.
 
-    Lines at fault come first, then the first ones, then the last ones. Yields `(index, ops, gap)` in the order of the tape: how
-    many of its ops are shown, and how many lines before it are not.
+    Lines at fault come first, then the first lines, then the last. Yields `(index, ops, gap)` in the order of the tape: the
+    number of ops to show, and the number of lines left out before it.
     """
     faulty = [index for index, (_, fault) in enumerate(groups) if fault][:FAULTY]
     first = range(MOST_GROUPS * 3 // 4)

@@ -1,4 +1,4 @@
-"""`tape.draw()`: the tape as a graph, an SVG."""
+"""`tape.draw()`: the tape as a graph, in SVG."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Drawing:
 
 
 class Box:
-    """The text of a box: `rows`; `kind` is a class of the style sheet, `about` is shown under the pointer."""
+    """A box with the text `rows`; `kind` is a class of the style sheet, `about` is the tooltip."""
 
     def __init__(self, kind: str, rows: Sequence[str], about: str) -> None:
         self.kind, self.rows, self.about = kind, [short(row, LONGEST) for row in rows if row], about
@@ -55,7 +55,7 @@ class Box:
 
 
 def draw(tape: GradientTape, fold: bool = True) -> Drawing:
-    """Draw the ops of a tape and their inputs; those of one line in one box, if `fold`."""
+    """Draw the ops of a tape and their inputs; with `fold`, consecutive ops of one line are one box."""
     record = Record(tape)
     groups = record.groups(fold)
     shown = groups[:MOST]
@@ -114,7 +114,7 @@ def _svg(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], layout: Picture
 
 
 def _curve(route: Sequence[Point]) -> str:
-    """Return a path through points that leaves and enters each downwards."""
+    """Return a path through points that leaves and enters each point vertically."""
     (x, y), *rest = route
     parts = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:
@@ -129,5 +129,5 @@ def _escaped(written: str) -> str:
 
 
 def _columns(written: str) -> int:
-    """Return the width of a text in columns of a monospaced font: some characters take two."""
+    """Return the width of a text in columns of a monospaced font; wide characters take two."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in written)

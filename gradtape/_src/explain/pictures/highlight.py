@@ -1,4 +1,4 @@
-"""The parts of a source file that a page shows in colours of their own: keywords, strings, numbers and comments."""
+"""The coloured parts of a source file on a page: keywords, strings, numbers and comments."""
 
 import builtins
 import contextlib
@@ -16,7 +16,7 @@ KINDS = {tokenize.COMMENT: "comment", tokenize.NUMBER: "digits", tokenize.STRING
 
 
 def coloured(lines: Sequence[str]) -> list[list[tuple[int, int, str]]]:
-    """Return for each line its parts as `(start, end, kind)`, in order; none behind the place where the file is no Python."""
+    """Return the coloured parts of each line as `(start, end, kind)`, in order; none from the first syntax error on."""
     found: list[list[tuple[int, int, str]]] = [[] for _ in lines]
     before = ""
     with contextlib.suppress(tokenize.TokenError, SyntaxError):

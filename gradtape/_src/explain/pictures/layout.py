@@ -18,7 +18,7 @@ Point = tuple[float, float]
 
 @dataclass
 class PictureLayout:
-    """`boxes`: the upper left corner of each box. `routes`: for each edge its points, from box to box. And the whole size."""
+    """The upper left corners of the `boxes`, the points of each edge in `routes`, and the size of the drawing."""
 
     boxes: list[Point]
     routes: list[list[Point]]
@@ -62,7 +62,7 @@ def layered(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Picture
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each box, below all that lead to it; a box without input goes right above its first user."""
+    """Return the layer of each box, below all of its inputs; a box without inputs is directly above its first user."""
     layer = [0] * count
     for upper, lower in sorted(edges, key=lambda edge: edge[1]):
         layer[lower] = max(layer[lower], layer[upper] + 1)
@@ -75,7 +75,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _chain(edge: tuple[int, int], layer: list[int], widths: list[float], heights: list[float]) -> list[int]:
-    """Return the edge's boxes, with a new bend in each layer that it crosses."""
+    """Return the boxes of an edge, with a new bend in each layer that it crosses."""
     upper, lower = edge
     chain = [upper]
     for at in range(layer[upper] + 1, layer[lower]):
@@ -87,7 +87,7 @@ def _chain(edge: tuple[int, int], layer: list[int], widths: list[float], heights
 
 
 def _centres(rows: list[list[int]], above: list[list[int]], below: list[list[int]], widths: list[float]) -> list[float]:
-    """Order the boxes of each row, and the middles of all boxes."""
+    """Order the boxes of each row, and compute the centres of all boxes."""
     centre = [0.0] * len(widths)
     for row in rows:
         _spread(row, [float(i) for i in range(len(row))], centre, widths)
@@ -107,7 +107,7 @@ def _mean(values: list[float], otherwise: float) -> float:
 
 
 def _spread(row: list[int], wished: list[float], centre: list[float], widths: list[float]) -> None:
-    """Put boxes near where they wish to be, in order and apart: the mean of pushing to the right and to the left."""
+    """Place boxes near their wished positions, in order and without overlap: the mean of pushing right and pushing left."""
     rightwards, leftwards = list(wished), list(wished)
     for i in range(1, len(row)):
         apart = (widths[row[i - 1]] + widths[row[i]]) / 2 + ACROSS

@@ -1,4 +1,4 @@
-"""`gradtape why --html`: the notes about each gradient call while a script runs, and the page that is made of them."""
+"""`gradtape why --html`: the notes about each gradient call while a script runs, and the page made from them."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from gradtape._src.explain.report import Finding, Report, symbolic, values_of
 from gradtape._src.files.whole import replacing
 
 MOST_CALLS = 100
-MOST_OPS = 20_000  # on a page; of a larger tape the norms of gradients are left out, as they cost more than the script
-MOST_SOURCES = 500  # of a call; those that lack something come first
-STATES = ["unrecorded", "recorded", "path", "also", "break"]  # of a line; the later one counts
+MOST_OPS = 20_000  # on a page; a larger tape gets no norms of gradients, which would take longer than the script
+MOST_SOURCES = 500  # sources of a call; flawed ones come first
+STATES = ["unrecorded", "recorded", "path", "also", "break"]  # states of a line; a later one overrides
 Place = tuple[str, int]
 Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any]], list[dict[str, Any]]]
 
 
 class Page:
-    """The gradient calls of a run, each as it was the first time, or the first time that it lacked something new.
+    """The gradient calls of a run, each at its first time, or at its first time with a new flaw.
 
-    `costs` gives the FLOPs of a call by the name scopes of layers and modules, by line and by op.
+    `costs` returns the FLOPs of a call by name scope, by line and by op.
     """
 
     def __init__(self, script: str, report: Report, costs: Costs | None) -> None:
@@ -61,7 +61,7 @@ class Page:
     def asked(
         self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any] | None
     ) -> None:
-        """Note the results of a gradient call, or None if it raises, while the tape still holds its record."""
+        """Note the results of a gradient call, or None if it raises. The tape still holds its record."""
         before = len(self._report.findings)
         question = self._report.asked(call, tape, targets, sources, results)
         results = results or [None] * len(sources)
@@ -70,7 +70,7 @@ class Page:
             known["times"] += 1
         elif known is not None or len(self._calls) < MOST_CALLS:
             said = f"gradtape why: looking at the gradient call in line {text.number(call.line)} …"
-            with Console(stderr=True).status(said, spinner="line"):  # on a terminal only
+            with Console(stderr=True).status(said, spinner="line"):  # only on a terminal
                 self._calls[call.line] = self._scene(question, call, tape, targets, sources, results)
             self._calls[call.line]["times"] = 1 + (known["times"] if known is not None else 0)
 
@@ -95,14 +95,14 @@ class Page:
             style=part("page.css").read_text("utf-8"),
             costs=part("costs.js").read_text("utf-8"),
             script=part("page.js").read_text("utf-8"),
-            data=written.replace("<", "\\u003c"),  # no text of the user's can end the element that it stands in
+            data=written.replace("<", "\\u003c"),  # no text of the user's can close the script element
             report=html.escape(report),
         )
 
     # -- one gradient call
 
     def _mark(self, call: dict[str, Any]) -> None:
-        """Mark the lines of the breaks of a call, and its sources: of a function these are known once it has run."""
+        """Mark the lines of a call's breaks, and its sources; in a function these are known only after it ran."""
         findings = [f for f in self._report.findings if (f.file, f.line) == (call["file"], call["line"])]
         states: dict[Any, str] = {(file, line): state for file, line, state in call["lines"]}
         for state in ("also", "break"):
@@ -114,7 +114,7 @@ class Page:
         call["lines"] = [[file, line, state] for (file, line), state in states.items() if file in shown]
         for source in call["sources"]:
             found = next((f for f in findings if f.source == source["name"]), None)
-            # the reason may be told otherwise at the end, when its fix was tried
+            # a tried fix changes the reason at the end
             source |= {"what": "" if found is None else found.what, "diagnosis": found}
         call["sources"] = sorted(call["sources"], key=lambda source: not source["what"])[:MOST_SOURCES]
 
@@ -155,7 +155,7 @@ class Page:
         }
 
     def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
-        """Yield the ops of a line, those in a row that one layer recorded together, and the layers around them."""
+        """Yield the ops of a line in runs with the same layer, each with the layers around it."""
         for prefix, ops in itertools.groupby(group.ops, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
             yield Group(list(ops)), [name for name in prefix.split("/") if name]
 
@@ -167,7 +167,7 @@ class Page:
 
 
 def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Return the faults of all calls, each cause once; `numbers` of the calls on the page by their lines."""
+    """Return the faults of all calls, each cause once; `numbers` are those of the calls on the page, by line."""
     shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
     faults: list[dict[str, Any]] = []
     for group, diagnosis in by_cause(shown):
@@ -182,13 +182,13 @@ def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequenc
 
 
 def _source(name: str, source: Any, result: Any) -> dict[str, Any]:
-    """Return a source: its name and shape, and the norm of its gradient."""
+    """Return the name, the shape and the norm of the gradient of a source."""
     value = described((source.held() if isinstance(source, Variable) else source.node).aval)
     return {"name": name, "value": value, "norm": _norm(values_of(result))}
 
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return a Diagnosis as a dict, with its place in words, with what its `mend` is, and the code in a fix."""
+    """Return a Diagnosis as a dict, with its place, its label and the code of its fix."""
     also = [_said(other) for other in diagnosis.also]
     return diagnosis.to_dict() | {
         "place": place(diagnosis.file, diagnosis.line),
@@ -199,7 +199,7 @@ def _said(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _code(diagnosis: Diagnosis) -> str:
-    """Return the code to copy of a fix: what a diff adds, or the first code in the words."""
+    """Return the code of a fix to copy: the added lines of a diff, or the first code in the words."""
     if not diagnosis.label.startswith("fix"):
         return ""
     added = [line[1:] for line in diagnosis.mend.splitlines() if line.startswith("+")]
@@ -208,7 +208,7 @@ def _code(diagnosis: Diagnosis) -> str:
 
 
 def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
-    """Return the groups at the lines of breaks; of those at one line the ones that have the op, if any has."""
+    """Return the groups at the lines of breaks; on one line, those with the op, if any."""
     found = []
     for diagnosis in said:
         at = [group for group in groups if (group.ops[0].file, group.ops[0].at) == (diagnosis.file, diagnosis.line)]
@@ -219,7 +219,7 @@ def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
 def _group(
     group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int
 ) -> dict[str, Any]:
-    """Return ops that one line of one layer recorded in a row: the first `ops` of them; `gap` lines before it are left out."""
+    """Return a group of ops of one line and layer, at most `ops` of them; `gap` lines before it are left out."""
     first = group.ops[0]
     on_way = any(op.active and op.name in way for op in group.ops)
     return {
@@ -247,7 +247,7 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
     }
 
 
-# -- which lines lie on the way
+# -- states of lines
 
 
 def _values(history: History, sources: Iterable[Any]) -> list[Name]:
@@ -259,13 +259,13 @@ def _values(history: History, sources: Iterable[Any]) -> list[Name]:
 
 
 def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
-    """Return the values between sources and targets, on broken paths, too."""
+    """Return the values between sources and targets, also on broken paths."""
     ends = [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets]
     return set(history.before(ends)) & set(history.after(_values(history, sources)))
 
 
 def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
-    """Return the state of the ops of each of the user's lines, inside of functions too."""
+    """Return the state of each of the user's lines with ops, inside of functions as well."""
     way = _way(view.history, targets, sources)
     states: dict[Place, str] = {}
     for step in view.history.steps.values():
@@ -285,12 +285,12 @@ def _place(file: str | None, line: int | None) -> Place | None:
 
 
 def _norms(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Name, str]:
-    """Return the norm of the target's gradient with respect to each value on the tape that can be run again."""
+    """Return the norm of the target's gradient with respect to each value on a tape that can be run again."""
     norms: dict[Name, str] = {}
     entries, _ = tape._entries()
-    if symbolic() or any(e.node.op.effect for e in entries):  # what prints must not print again
+    if symbolic() or any(e.node.op.effect for e in entries):  # a second run would repeat the side effects
         return norms
-    with contextlib.suppress(Exception), own_trace():  # a picture must never break a program that runs
+    with contextlib.suppress(Exception), own_trace():  # a picture must never break a running program
         probe = Probe(tape, sources)
         probe.backward(targets)
         for entry in entries:
@@ -317,7 +317,7 @@ def _lines(name: str) -> list[str]:
 
 
 def _names(data: Any) -> dict[str, str]:
-    """Return the names of all files on the page: the ends of their paths, as long as tells them apart."""
+    """Return a name for each file on the page: the shortest end of its path that is unique."""
     files = {str(Path(file)): file for file in _files(data) if not file.startswith("<")}
     names: dict[str, str] = {}
     for path, file in files.items():
@@ -328,7 +328,7 @@ def _names(data: Any) -> dict[str, str]:
 
 
 def _files(data: Any) -> Iterator[str]:
-    """Yield the names of files in the data of a page."""
+    """Yield the file names in the data of a page."""
     if isinstance(data, Finding):
         data = _said(data.diagnosis)
     if isinstance(data, dict):
@@ -339,7 +339,7 @@ def _files(data: Any) -> Iterator[str]:
 
 @contextlib.contextmanager
 def pictured(report: Report, script: Path, path: Path | None, costs: Costs | None = None) -> Iterator[None]:
-    """Note the gradient calls inside of the context besides what `report` notes, and write the page at its end."""
+    """Note the gradient calls in the context, in addition to `report`, and write the page at its end."""
     if path is None:
         yield
         return

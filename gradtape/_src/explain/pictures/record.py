@@ -1,4 +1,4 @@
-"""The record of a tape, op by op, as the pictures show it. Read off the journal, so a tape that was used up has one."""
+"""The record of a tape for the pictures, op by op. It is read from the journal, also for a tape that was used up."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gradtape._src.explain.pictures.words import called, variable_name
 class Recorded:
     """An op on a tape.
 
-    `number` counts from 0; `inputs` are the numbers of other ops, and `-1 - k` for the k-th of `Record.watched`. `active`:
-    it depends on what is watched. `kept`: the bytes of its result that are held for the backward pass.
+    `number` counts from 0. `inputs` are the numbers of other ops, and `-1 - k` for the k-th of `Record.watched`. `active`: it
+    depends on watched values. `kept`: the bytes of its result that are held for the backward pass.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Watched:
-    """A variable, or a tensor that is watched: an input of the tape's ops from outside, or a source."""
+    """A variable or watched tensor: an input of the tape's ops from outside, or a source."""
 
     name: str
     aval: Any
@@ -55,20 +55,20 @@ class Watched:
 
 @dataclass
 class Group:
-    """Ops that one line recorded in a row."""
+    """Consecutive ops of one line."""
 
     ops: list[Recorded]
 
     @property
     def line(self) -> Line:
-        """The line, as that of its first op."""
+        """The line of its first op."""
         return self.ops[0].line
 
 
 class Record:
-    """`ops` of a tape in order, and their `watched` inputs; `used`: the tape was used up, and holds nothing.
+    """The `ops` of a tape in order, and their `watched` inputs; `used`: the tape was used up, and holds nothing.
 
-    `history`: what is remembered, if somebody has read the journal already.
+    `history` is the history of the tape, if it has been built already.
     """
 
     def __init__(self, tape: GradientTape, history: History | None = None) -> None:
@@ -87,13 +87,13 @@ class Record:
         self._variables = {name: number for number, held in self.history.held.items() for _, name in held}
         self.ops: list[Recorded] = []
         self.watched: list[Watched] = []
-        self.place: dict[Name, int] = {}  # of a value: the number of the op that made it, or -1 - k of what is watched
+        self.place: dict[Name, int] = {}  # name of a value → number of its op, or -1 - k for a watched value
         steps = [s for s in self.history.steps.values() if s.op is not None and s.how != RESULT and len(s.name) == 2]
         for step in sorted([s for s in steps if s.thread != ELSEWHERE and self.view.sees(s.at)], key=lambda s: s.at):
             self._enter(step)
 
     def groups(self, fold: bool = True) -> list[Group]:
-        """Return the ops in groups, those in a row that stand on one line together; one by one if not `fold`."""
+        """Return consecutive ops of one line as groups; each op as a group if not `fold`."""
         groups: list[Group] = []
         for op in self.ops:
             if fold and groups and (groups[-1].ops[0].file, groups[-1].ops[0].at) == (op.file, op.at):
@@ -103,7 +103,7 @@ class Record:
         return groups
 
     def _enter(self, step: Step) -> None:
-        if step.op is ELEMENT and step.inputs[0] in self.place:  # an output of an op is shown with the op
+        if step.op is ELEMENT and step.inputs[0] in self.place:  # an op's output is shown with the op
             number = self.place[step.name] = self.place[step.inputs[0]]
             self.ops[number].kept += self._kept.get(step.name, 0)
             return

@@ -20,7 +20,7 @@ HELD, PENDING, RECOMPUTED, INPUT = "held", "pending", "recomputed", "input"
 class Residual:
     """A value of the forward pass that gradients read.
 
-    - `value`: the type of the op that made it, or for what came from outside the name of the variable or tensor.
+    - `value`: the type of the op that made it; for an input, the name of the variable or tensor.
     - `file`, `line`: the user's line that made it; None if it is not known.
     - `shape`, `dtype`, `bytes`: of the value.
     - `state`: "held" (it is in memory), "pending" (it will be, once the program runs), "recomputed" (it is small or cheap,
@@ -43,7 +43,7 @@ class Residuals(list[Residual]):
 
     @property
     def bytes(self) -> int:
-        """The bytes that are held for the backward pass, or will be: without inputs, and without what is computed again."""
+        """The bytes that are or will be held for the backward pass, without inputs and recomputed values."""
         return sum(r.bytes for r in self if r.state in (HELD, PENDING))
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Residuals(list[Residual]):
 
 
 class Needed:
-    """The values that the gradients of a tape will read: for each node the entries that read it, and its state."""
+    """The values that a tape's gradients will read: for each node the entries that read it, and its state."""
 
     def __init__(self, tape: GradientTape) -> None:
         self.entries, offsets = tape._entries()
@@ -99,7 +99,7 @@ class Needed:
         return kept
 
     def _pass_on(self, node: Node) -> None:
-        """Replace a cheap op's value by the values that it is computed again from."""
+        """Replace the value of a cheap op by the values from which it is recomputed."""
         stack, seen = [node], {node}
         while stack:
             current = stack.pop()
@@ -112,7 +112,7 @@ class Needed:
                 stack += new
 
     def state(self, node: Node) -> str:
-        """Return the node's state, as in a `Residual`."""
+        """Return the state of a node, as a `Residual` names it."""
         if node not in self.maker:
             return INPUT
         if node.value is not None:
@@ -126,7 +126,7 @@ class Needed:
 
 
 def bytes_of(aval: Any) -> int:
-    """Return the size of a value, or of several, in bytes; 0 for an unknown one."""
+    """Return the size of a value, or of several, in bytes; 0 if unknown."""
     avals = aval if type(aval) is tuple else (aval,)
     return sum(a.size * a.dtype.itemsize for a in avals if a is not None)
 

@@ -15,17 +15,17 @@ from gradtape._src.explain.pictures.record import Record
 from gradtape._src.explain.pictures.words import described, place, rendered, short, size, table
 
 MOST = 1000  # rows
-LONGEST = 60  # characters of a line of source
+LONGEST = 60  # characters of a source line
 COLUMNS = ("op", "layer", "line", "source", "result", ">kept")
 SHORTENED = ("source", "result", "layer", "op", "line")
-LEAST = 8  # characters that are left of a cell
-GAP, EDGES = 3, 2  # characters between columns, and beside the first and the last
+LEAST = 8  # least characters of a shortened cell
+GAP, EDGES = 3, 2  # characters between columns, and outside of the first and last
 
 
 class Summary:
-    """A table of a tape's ops. `str()` and the prompt show it as text; rich's `print` and consoles in colour.
+    """A table of a tape's ops. `str()` and the prompt show it as text; rich's `print` and consoles show it in colour.
 
-    The column of layers has the name scopes in which an op was recorded, which Keras's layers open. It is left out if all are "".
+    The layer column has the name scopes of an op, which Keras layers open. It is left out if all are empty.
     """
 
     def __init__(self, tape: GradientTape) -> None:
@@ -69,7 +69,7 @@ class Summary:
 
 
 def _fitted(columns: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> list[list[str]]:
-    """Return the rows with cells shortened so that all columns fit: first the source, then results, then names."""
+    """Return the rows with cells shortened so that all columns fit: first the source, then the results, then the names."""
     names = [name.lstrip(">") for name in columns]
     widths = [max(len(cell) for cell in column) for column in zip(names, *rows, strict=True)]
     for column in [names.index(name) for name in SHORTENED if name in names]:

@@ -21,7 +21,7 @@ WIDTH = 130
 
 
 def size(count: float) -> str:
-    """Format a number of bytes: "12 B", "3.4 KB"; of 1,024."""
+    """Format a number of bytes in units of 1,024: "12 B", "3.4 KB"."""
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
@@ -30,7 +30,7 @@ def size(count: float) -> str:
 
 
 def place(file: str | None, line: int | None) -> str:
-    """Format a line of the user's with the file's own name; in a notebook the cell's."""
+    """Format a user's line with the base name of its file, or the name of its notebook cell."""
     return "?" if file is None or line is None else places.place(file, line, short=True)
 
 
@@ -47,7 +47,7 @@ def described(aval: Any) -> str:
 
 
 def called(line: Line) -> str | None:
-    """Return the name that a statement gives to the instruction's value: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
+    """Return the name to which a statement assigns the instruction's value: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
     whole = text.statement(line)
     if whole is None:
         return _stored_at_once(line)
@@ -57,27 +57,27 @@ def called(line: Line) -> str | None:
     if isinstance(whole.targets[0], ast.Tuple) and isinstance(whole.value, ast.Tuple):
         pairs = list(zip(whole.targets[0].elts, whole.value.elts, strict=False))
     _, last, _, stop = text.position(line)
-    for target, value in pairs:  # an expression ends where its outermost call ends
+    for target, value in pairs:  # an expression ends at the same place as its outermost call
         if (value.end_lineno, value.end_col_offset) == (last, stop) and isinstance(target, (ast.Name, ast.Attribute)):
             return ast.unparse(target)
     return None
 
 
 def _stored_at_once(line: Line) -> str | None:
-    """Return the name that the next instruction stores the value in, where there is no source to read."""
+    """Return the name to which the next instruction stores the value, for code without source."""
     code, offset = line
     following = None if code is None else next((i for i in dis.get_instructions(code) if i.offset > offset), None)
     return str(following.argval) if following is not None and following.opname in text.STORES else None
 
 
 def variable_name(variable: Any) -> str:
-    """Return the given name of a variable, or its name in the user's code."""
+    """Return the given name of a variable, else its name in the user's code."""
     name = str(variable.name).removesuffix(":0")
     return (called(variable._made) or name) if name.startswith("Variable") else name
 
 
 def short(written: str, longest: int) -> str:
-    """Shorten a long text."""
+    """Shorten a long text, with "…" at its end."""
     return written if len(written) <= longest else f"{written[: longest - 1]}…"
 
 
@@ -87,17 +87,17 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for name in columns:
         made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=name != "needed by")
     for row in rows:
-        made.add_row(*[Text(cell) for cell in row])  # not markup: source text may hold brackets
+        made.add_row(*[Text(cell) for cell in row])  # plain text: source code may contain brackets, which are markup
     return made
 
 
 def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return the same table as plain text."""
+    """Return a table as plain text."""
     return rendered(table(title, columns, rows))
 
 
 def rendered(made: RenderableType) -> str:
-    """Render a rich table, or an object that gives one, as plain text."""
+    """Render a rich table, or an object that returns one, as plain text."""
     out = io.StringIO()
     Console(file=out, width=WIDTH, color_system=None, legacy_windows=False).print(made)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).rstrip()
