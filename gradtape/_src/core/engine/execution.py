@@ -465,7 +465,8 @@ def run_hosted(
 ) -> None:
     """Run nodes on NumPy and append their values to `values`; the thread's kernels must be in NumPy mode already.
 
-    It begins with the first node that has no value. It ends at `stop`, or before a later node that is checked or not `hosted`. `given` caches the leaves as host arrays, each from its first use on.
+    It begins with the first node that has no value. It ends at `stop`, or before a later node that is checked or not `hosted`.
+    `given` caches the leaves as host arrays, each from its first use on.
     """
     for index in range(first := len(values), stop):
         op, attrs, *references = keys[index]
