@@ -31,7 +31,7 @@ def main() -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-c", str(ROOT / "docs/site")]
     ended = subprocess.run([*command, "-d", str(BUILD / "doctrees"), str(BUILD / "source"), str(BUILD / "html")], check=False)
     report = [sys.executable, "-m", "gradtape", "why", "train.py", "--html", str(BUILD / "html" / reference.REPORT)]
-    subprocess.run(report, cwd=ROOT / "docs/site/sample", check=False, stdout=subprocess.DEVNULL)  # it exits with 1: a gradient is missing
+    subprocess.run(report, cwd=ROOT / "docs/site/sample", check=False, stdout=subprocess.DEVNULL)  # exit 1: a gradient is missing
     print(f"built in {time.monotonic() - start:.0f} s: {BUILD / 'html/index.html'}")
     raise SystemExit(ended.returncode)
 
