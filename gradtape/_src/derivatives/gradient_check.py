@@ -1,4 +1,4 @@
-"""`test.compute_gradient`: the whole Jacobian beside one of differences."""
+"""`test.compute_gradient`: the full Jacobian, and one by finite differences to compare."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.nda
         seeds = constant(units.view(y.dtype.numpy).reshape(-1, *y.shape))
         found = at.tape.stacked_gradients([y], at.active, [seeds], JacobianRows("reverse"))
     else:
-        at.tape.gradient(y, at.active)  # an error if what it gives has another shape
+        at.tape.gradient(y, at.active)  # raises an error if a custom gradient has a wrong shape
     results = []
     for a, rows in zip(inputs, found, strict=True):
         width = a.node.aval.size * _width(a)

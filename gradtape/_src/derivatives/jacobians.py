@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of functions, whole."""
+"""Full Jacobians and Hessians of functions."""
 
 from __future__ import annotations
 

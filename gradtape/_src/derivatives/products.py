@@ -1,4 +1,4 @@
-"""A function's derivative times a vector: forwards, backwards, and twice."""
+"""Products of a function's derivatives with vectors: Jacobian, transposed Jacobian, Hessian, Gauss-Newton matrix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def linearize(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tup
 
 
 def pushing(at: Evaluation) -> Callable[[Any], Any]:
-    """Return the function from tangents of the sources to those of the result: the transpose of the transpose."""
+    """Return the map from tangents of the sources to tangents of the result, as the transpose of the reverse mode."""
     targets = [t for t in at.targets.leaves if inexact(t)]
     transpose = GradientTape(persistent=True, watch_accessed_variables=False)
     transpose.open_quietly()

@@ -1,4 +1,4 @@
-"""`recompute_grad` with a policy: which values of a function are kept for the backward pass, and which computed again."""
+"""`recompute_grad` with a policy for the values of a function that are kept for the backward pass, not recomputed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def recompute_grad(f: Callable[..., Any], policy: Policy | None = None, *, memor
                     f"memory= plans from the ops of a function before it runs, and this one looks at values: {error} Leave the "
                     "value a tensor (tf.cond, tf.where, tf.function), or wrap smaller functions in tf.recompute_grad."
                 ) from error
-            return recompute_everything(f)(*args, **kwargs)  # it looks at values: run as it is, and run again
+            return recompute_everything(f)(*args, **kwargs)  # it needs concrete values: recompute all of it eagerly
         inputs = body.inputs(arguments.nodes)
         program, kept = (body.program, checked) if budget is None else (within(body.program, budget), "everything")
         return body.structure.pack(assigned(body, recorded(program, inputs, kept)))
@@ -81,7 +81,7 @@ _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(I?)B\s*", re.IGNORECASE)
 
 
 def _bytes(memory: Any) -> int:
-    """Return the number of bytes that a budget says."""
+    """Return a memory budget as a number of bytes."""
     if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
         return memory
     found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None

@@ -1,4 +1,4 @@
-"""Sparse Hessians: sparse Jacobians of gradients, from fewer products as they are symmetric."""
+"""Sparse Hessians: sparse Jacobians of gradients, with fewer products thanks to symmetry."""
 
 from __future__ import annotations
 
