@@ -31,7 +31,7 @@ def compute_gradient(
     number counts as two real ones. `delta`: 1/1024 by default. Arguments keep their dtypes, and differences in float32 are good
     to three digits; `tf.autodiff.check_gradients` works in float64. ValueError where `x` is no list or tuple, TypeError (an
     AssertionError, too) where an argument or the result is not floating or complex. While a graph is built, `f` is called on
-    placeholders, and what it gives is run in the default session.
+    placeholders, and its results are run in the default session.
 
     >>> theoretical, numerical = tf.test.compute_gradient(lambda x: x * x, [tf.constant([1.0, 2.0])])
     >>> theoretical[0].tolist(), numerical[0].tolist()

@@ -29,9 +29,10 @@ def recompute_grad(f: Callable[..., Any], policy: Policy | None = None, *, memor
     arguments: kept values, results, and the gradients themselves. The fastest plan within it is made when `f` is traced: which
     parts run a second time, or more often. Beaumont et al., "Optimal checkpointing for heterogeneous chains" (2019).
 
-    `policy` says it by hand: "nothing" keeps no value but the arguments, as `tf.recompute_grad` (the default); "everything"
-    what the gradient reads; a collection of op types ("MatMul", "Conv2D"…) the results of these; an int so many bytes, products
-    and convolutions first, small values first. Chen et al., "Training deep nets with sublinear memory cost" (2016), section 3.
+    `policy` chooses the values by hand: "nothing" keeps only the arguments, as `tf.recompute_grad` (the default); "everything"
+    all values that the gradient reads; a collection of op types ("MatMul", "Conv2D"…) the results of these; an int that number
+    of bytes, products and convolutions first, small values first. Chen et al., "Training deep nets with sublinear memory cost"
+    (2016), section 3.
 
     Arguments may be nests; variables that `f` reads are differentiated, too, and those that it assigns are assigned once. The
     gradient is the same, to rounding, and can be differentiated. ValueError for another policy and for an unknown

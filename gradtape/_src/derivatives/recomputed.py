@@ -27,7 +27,7 @@ LONG = 8  # FLOPs for each byte of a result, above which it is expensive
 class Written(NamedTuple):
     """The policy to keep a number of bytes of values that XLA writes to memory in any case.
 
-    Other values are fused into the ops that read them. If such a value had to be kept, XLA would choose what it stores for it.
+    Other values are fused into the ops that read them. If these were kept, XLA would choose the values stored in their place.
     """
 
     bytes: int

@@ -106,12 +106,12 @@ def check_options(format: str, chunk_size: int | None) -> None:
 def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None, sources: Any = None) -> Sparsity:
     """Return the sparsity pattern of the Jacobian of `f` at `args`, for use in `sparse_jacobian(…, pattern=…)`.
 
-    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed through
-    its program. The pattern may have entries that are zero, and lacks none that is not. A constant that the argument is
-    multiplied with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`:
-    products with sums of columns ("forward"), with sums of rows ("reverse"), or with "both" some of each. Those are few where
-    a few rows and columns are full. None takes the fewest, and both modes if that saves two. NotImplementedError where `f` looks
-    at values. Coleman and Verma, "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
+    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and the dependences of elements are followed through
+    its program. The pattern may contain entries that are zero, but misses none that is not. It may depend on values: zeros of
+    constant factors and the indices of gathers are used, so other values need a new pattern. `mode`: products with sums of
+    columns ("forward"), with sums of rows ("reverse"), or with "both" some of each, for few full rows and columns. None takes
+    the fewest, and both modes if that saves two. NotImplementedError if `f` needs concrete values. Coleman and Verma,
+    "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
 
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>
@@ -134,13 +134,13 @@ def sparse_jacobian(
 ) -> Any:
     """Return the exact Jacobian of `f` at `args`, from as many products as its pattern has colours.
 
-    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; those that are not floating
+    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; arguments that are not floating
     have no columns. `sources`: variables, or tensors that `f` uses, in place of the arguments. The matrix has a row for each
     element of the result of `f` (one tensor or a nest, in its order). It has a column for each element of the arguments or
     sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape f(x).shape +
-    x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be had later.)
+    x.shape if there is one result and one source. (A `tf.function` can only return the last two.)
     `pattern`: from `jacobian_sparsity`, None to find it. One more product, with random numbers, tells a pattern that misses an
-    entry (InvalidArgumentError). `chunk_size`: so many products at a time. Curtis, Powell, Reid,
+    entry (InvalidArgumentError). `chunk_size`: the number of products at a time. Curtis, Powell, Reid,
     "On the estimation of sparse Jacobian matrices" (1974); see `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))

@@ -27,12 +27,12 @@ MIRRORED = ("symmetric", "substitution")
 class Sparsity:
     """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
 
-    `Sparsity(matrix)` takes one that is known, as a matrix of SciPy or NumPy: its entries that are not zero. `shape`: (elements
+    `Sparsity(matrix)` takes a known pattern: the nonzero entries of a matrix of SciPy or NumPy. `shape`: (elements
     of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`: "forward" where columns of
     one colour are found together, "reverse" where rows are, "both" where some rows are and the columns of the others. With
-    "symmetric", of a Hessian, an entry may be read at its mirror image. With "substitution" it may be what is left of a product
-    without entries that were found before. `colours`: of the columns or rows; for "both" of the columns, then of the rows, -1
-    for what is in no product. `products`: how many colours there are.
+    "symmetric", of a Hessian, an entry may be read at its mirror image. With "substitution" it may be an element of a product
+    minus entries that were found before. `colours`: of the columns or rows; for "both" of the columns, then of the rows, -1
+    for those in no product. `products`: the number of colours.
 
     >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
     >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())

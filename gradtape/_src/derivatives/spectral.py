@@ -223,8 +223,8 @@ def _matrices(x: Any) -> Tensor:
 def eigenvalue_function(f: Callable[[Tensor], Any], x: Any) -> Tensor:
     """Return the function `V f(w) Vᴴ` of Hermitian matrices `V w Vᴴ`, with derivatives of any order wherever f has them.
 
-    `f`: a function of scalar tensors, made of ops, real. It is traced, and applied to each eigenvalue; what it uses, variables
-    and tensors, is differentiated, too. `x`: [..., n, n], float32, float64 or complex; only the lower triangle is read, and gets
+    `f`: a function of scalar tensors, made of ops, real. It is traced, and applied to each eigenvalue; variables and tensors
+    that it uses are differentiated, too. `x`: [..., n, n], float32, float64 or complex; only the lower triangle is read, and gets
     the gradient. Unlike a product of the results of `tf.linalg.eigh`, which has no derivative at equal eigenvalues, this has
     one: it is computed by divided differences of f (Daleckii and Krein; Higham, "Functions of Matrices", 2008, theorem 3.11).
     The k-th derivative takes n^(k+1) numbers. InvalidArgumentError for `x` that is not square; ValueError for an f that does not

@@ -123,8 +123,8 @@ def spectral_density(
     """Estimate the eigenvalues of a symmetric matrix from products `matvec(v)` = A v, as a `Spectrum`: Lanczos quadrature.
 
     From each of `samples` vectors of random signs Lanczos' iteration makes `steps` products, orthogonal to rounding. It finds the
-    outermost eigenvalues first; what a vector itself sees is exact for polynomials up to degree 2 `steps` − 1. Ubaru, Chen and
-    Saad, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature" (2017), algorithm 1.
+    outermost eigenvalues first. For each vector the quadrature is exact for polynomials up to degree 2 `steps` − 1. Ubaru,
+    Chen and Saad, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature" (2017), algorithm 1.
 
     `like` is a nest of tensors as `matvec` takes, all float32 or all float64; `seed` an int for the same signs each time.
     ValueError if `steps` or `samples` is no positive int, or `matvec` gives another shape or dtype.

@@ -1,4 +1,4 @@
-"""Limits of a step: three rules, each of which learns from the ratio of the actual reduction to the predicted one."""
+"""Limits of a step: three rules that learn from the ratio of the actual to the predicted reduction."""
 
 from __future__ import annotations
 
