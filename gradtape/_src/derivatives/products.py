@@ -62,8 +62,8 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) ->
     structure, dtypes and shapes of `args`; the tangent has those of the result. Its parts are zeros for results that do not
     depend on `args`, and None for results that are not floating or complex. `sources`: variables, or tensors that `f` uses, to
     differentiate with respect to in place of the arguments; `tangents` has their structure then. ValueError for structures or
-    shapes that do not match. Cost: a small multiple of one call of `f`, for any number of results. A gradient function of the user
-    (`custom_gradient`, a hook) is transposed if it is linear in its cotangents. A nonlinear one, such as clipping, is
+    shapes that do not match. Cost: a small multiple of one call of `f`, for any number of results. A gradient function of the
+    user (`custom_gradient`, a hook) is transposed if it is linear in its cotangents. A nonlinear one, such as clipping, is
     ignored: the function's own ops are differentiated, as in TensorFlow; NotImplementedError if they have no derivative.
 
     The method is the transpose of the transpose: Christianson, "Automatic Hessians by reverse accumulation" (1992), section 3.
