@@ -54,7 +54,6 @@ def note(owner: Executable, seconds: float, op: str = "") -> None:
 
 
 def _line_of(owner: Executable) -> Line | None:
-    """Return the last line of the user's code that a Program knows."""
     lines = owner.lines if isinstance(owner, Program) else ()
     return next((line for line in reversed(lines) if line[0] is not None), None)
 

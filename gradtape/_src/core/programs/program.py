@@ -385,7 +385,6 @@ class Program(Executable):
         return self.hosted or len(self.parameters) + len(self.outputs) >= WIDE
 
     def _has_strings(self, index: int) -> bool:
-        """Return whether a node takes or gives strings."""
         return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
 
     def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
