@@ -1,7 +1,7 @@
-"""Python processes that begin where gradtape is imported, each a fork of a server that has imported it and computed nothing.
+"""Python processes with gradtape already imported: forks of a server that has imported it and computed nothing.
 
-`run` is `subprocess.run` for a program that would import gradtape first. It is not for tests of imports, of how a process
-ends, or of what is read from the environment meanwhile.
+`run` replaces `subprocess.run` for a program that begins by importing gradtape. It cannot test imports, the end of a process, or
+environment variables that are read during imports.
 """
 
 import atexit
@@ -16,7 +16,7 @@ from pathlib import Path
 
 def run(command, cwd=None, env=None):
     """Run `[sys.executable, "-c" or "-m" or a script, …]` to its end, with its output as text."""
-    if sys.platform != "linux":  # elsewhere there is no fork, or libraries do not survive one
+    if sys.platform != "linux":  # other systems have no fork, or libraries that fail after one
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
     assert command[0] == sys.executable
     with tempfile.TemporaryDirectory() as folder:
@@ -30,7 +30,7 @@ def run(command, cwd=None, env=None):
 
 @functools.cache
 def server():
-    """The server of this process, which ends with it."""
+    """Start the server of this process; it ends with the process."""
     pipe = subprocess.PIPE
     process = subprocess.Popen([sys.executable, __file__], stdin=pipe, stdout=pipe, text=True)
     atexit.register(process.communicate)
@@ -38,7 +38,7 @@ def server():
 
 
 def serve():
-    """Answer each request, a line, by the exit code of its process. Return the request in that process; None at the end."""
+    """Fork a process for each request line and print its exit code. Return the request in the fork, None in the server."""
     for line in iter(sys.stdin.readline, ""):
         process = os.fork()
         if process == 0:
@@ -49,13 +49,13 @@ def serve():
 
 
 def begin(words, cwd, env, files):
-    """Be the process that was asked for, and run its program."""
+    """Set up this fork as the requested process, and run its program."""
     for number, file in enumerate([os.devnull, *files]):
         os.dup2(os.open(file, os.O_RDWR | os.O_CREAT), number)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    runtime.forked = False  # nothing was computed
+    runtime.forked = False  # the fork may compute, because the server has not
     signal.alarm(120)
     way, *rest = words
     sys.argv = [way, *rest[1:]] if way == "-c" else rest if way == "-m" else words
@@ -73,7 +73,7 @@ if __name__ == "__main__":
     import runpy
     import signal
 
-    import gradtape._src.cli.commands  # noqa: F401  as most programs are run by it
+    import gradtape._src.cli.commands  # noqa: F401  most programs run by it
     from gradtape._src.core.platform import runtime
 
     gc.freeze()

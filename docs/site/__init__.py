@@ -1,1 +1,1 @@
-"""The documentation site: how its pages are gathered, made and built. `make site` runs `python -m docs.site`."""
+"""The documentation site: gathering, generating and building its pages. `make site` runs `python -m docs.site`."""

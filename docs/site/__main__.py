@@ -15,7 +15,7 @@ BUILD = ROOT / "build/site"
 
 
 def main() -> None:
-    """Gather, make and build the pages; a warning of Sphinx's is an error."""
+    """Gather, generate and build the pages; a warning of Sphinx is an error."""
     parser = argparse.ArgumentParser(prog="python -m docs.site", description="Build the documentation site.")
     parser.add_argument("--without-notebooks", action="store_true", help="show the notebooks without running them")
     parsed = parser.parse_args()
@@ -31,15 +31,15 @@ def main() -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-c", str(ROOT / "docs/site")]
     ended = subprocess.run([*command, "-d", str(BUILD / "doctrees"), str(BUILD / "source"), str(BUILD / "html")], check=False)
     report = [sys.executable, "-m", "gradtape", "why", "train.py", "--html", str(BUILD / "html" / reference.REPORT)]
-    subprocess.run(report, cwd=ROOT / "docs/site/sample", check=False, stdout=subprocess.DEVNULL)  # 1: a gradient is missing
+    subprocess.run(report, cwd=ROOT / "docs/site/sample", check=False, stdout=subprocess.DEVNULL)  # exit 1: a gradient is missing
     print(f"built in {time.monotonic() - start:.0f} s: {BUILD / 'html/index.html'}")
     raise SystemExit(ended.returncode)
 
 
 def ipython(folder: Path) -> Path:
-    """Write the settings of the notebooks' kernels, none of them the user's own, and return their folder.
+    """Write settings for the notebooks' kernels, in place of the user's own, and return their folder.
 
-    A kernel warns that it speaks to this machine without encryption.
+    Their log level hides the kernel's warning about unencrypted connections to this machine.
     """
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Lay the pages out as Sphinx reads them: the repository's Markdown where it stands, with links that lead to pages.
+"""Lay out the repository's Markdown pages for Sphinx, with their links rewritten.
 
-A page is listed once, in `PARTS` or `BELOW`. A link to a page leads to that page; a link to another file leads to the repository.
-The Markdown stays as GitHub shows it.
+Each page is listed once, in `PARTS` or `BELOW`. Links to pages lead to pages of the site, links to other files to the repository.
+The Markdown itself stays valid on GitHub.
 """
 
 import posixpath
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docs.site.project import ROOT, source_link
 
-# The parts in the order of the reader, each with its own page and the pages in it, by their paths in the repository.
+# The parts in reading order, by paths in the repository: the page of a part, and the pages in it.
 PARTS = {
     "docs/start/README.md": [
         *[f"docs/start/{name}.md" for name in "install first-gradient first-training".split()],
@@ -65,7 +65,7 @@ PARTS = {
         "CHANGELOG.md",
     ],
 }
-# Pages for maintainers, below the page from which they are reached.
+# Pages for maintainers, by the page that links to them.
 BELOW = {"CONTRIBUTING.md": ["docs/design.md"]}
 INDEX = "docs/README.md"
 LINK = re.compile(r"(\]\()([^)#\s]*)((?:#[^)\s]*)?\))")
@@ -73,14 +73,14 @@ FENCE = re.compile(r"^(```|~~~).*?^\1$", re.MULTILINE | re.DOTALL)
 
 
 def place(path: str) -> str:
-    """Return where the page of `path` stands on the site: `docs/` is its root, and a README the page of its folder."""
+    """Return the place of a page on the site: `docs/` is the root, and a README is the page of its folder."""
     if path == "examples/README.md":
         return "examples.md"
     return re.sub(r"README\.md$", "index.md", path.removeprefix("docs/"))
 
 
 def pages() -> dict[str, str]:
-    """Return the pages that stand in the repository: path → place."""
+    """Return the pages of the repository: path → place on the site."""
     listed = [INDEX, *PARTS, *[page for part in [*PARTS.values(), *BELOW.values()] for page in part]]
     return {path: place(path) for path in listed if not path.startswith(("why/", "reference/"))}
 
@@ -92,7 +92,7 @@ def unlisted() -> list[str]:
 
 
 def relinked(text: str, path: str, known: dict[str, str]) -> str:
-    """Return the page of `path` with its links to files of the repository as links of the site."""
+    """Return the text of a page with its links to the repository's files rewritten for the site."""
 
     def link(found: re.Match[str]) -> str:
         opening, target, rest = found.groups()
@@ -119,7 +119,7 @@ def contents(entries: list[str], caption: str = "") -> str:
 
 
 def assemble(source: Path, made: dict[str, str], changed: Mapping[str, Callable[[str], str]] = {}) -> None:
-    """Write all pages under `source`: those of the repository, some of them `changed` by functions, and `made` ones, by place."""
+    """Write all pages under `source`: the repository's, some `changed` by functions, and generated ones (`made`), by place."""
     if missing := unlisted():
         raise SystemExit(f"no part of the site lists {', '.join(missing)}: add each to PARTS in docs/site/assemble.py")
     shutil.rmtree(source, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""The pages of the explainer's codes: for each a program, what gradtape answers, and the fix.
+"""The pages of the explainer's codes: for each code a program, gradtape's answer, and the fix.
 
-The codes and their meanings are those of the explainer's classes. `python -m docs.site.codes --write` writes them into the
-tables of `docs/explain.md`. The programs are those that the explainer is tested with, which are run for their answers. A code
-that has no program fails the build, and a test.
+The codes and their meanings come from the explainer's classes. `python -m docs.site.codes --write` writes them into the tables of
+`docs/explain.md`. The programs are those of the explainer's tests; they are run to get the answers. A code without a program
+fails the build and a test.
 """
 
 import ast
@@ -28,15 +28,15 @@ PAGES = {
     "zeros": ("Zeros", "The gradient is zero"),
     "nan": ("NaN", "The gradient is NaN or infinite"),
 }
-COLUMNS = 72  # of a block of code
-# Answers that no program of the tests brings about, and what they mean.
+COLUMNS = 72  # width of a block of code
+# Codes without a program in the tests, and their meaning.
 WITHOUT_PROGRAM = {"unknown": "What is remembered does not show the reason: the gradient call was too long ago."}
 PAGE = ROOT / "docs/explain.md"
 BEGIN, END = "<!-- Written from gradtape/_src/explain/codes: make snapshot -->\n\n", "\n<!-- Until here -->\n"
 
 
 def meanings() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the codes by page, each with its meaning and the line of its answer."""
+    """Return the codes by page, each with its meaning and the line that it names."""
     return {page: {code: (of.when, of.named) for code, of in sorted(CODES.items()) if of.page == page} for page in PAGES}
 
 
@@ -65,9 +65,10 @@ def linked(page: str) -> str:
 
 
 def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield the programs that have one mark, with its code. First come those that need nothing of their module but its imports.
+    """Yield the programs that have one mark, with its code, the most suitable ones first.
 
-    Of these, and of the others, those come first whose lines a page holds, then those that return one answer, then the shortest.
+    A program ranks higher if it needs only the imports of its module, then if its lines fit the page, then if it returns a single
+    answer, then if it is shorter.
     """
     found = []
     for module in pkgutil.iter_modules(programs.__path__):
@@ -85,13 +86,13 @@ def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def _needs_more(function: Callable[[], Any]) -> bool:
-    """Return whether a program uses a function, class or value that its module makes beside it."""
+    """Return whether a program uses a function, class or value that its module defines."""
     made = inspect.getclosurevars(function).globals
     return not made.keys() <= _imported(function).keys()
 
 
 def _imported(function: Callable[[], Any]) -> dict[str, ast.Import | ast.ImportFrom]:
-    """Return the import statements of a program's module, by the names that they make."""
+    """Return the import statements of a program's module, by the names that they bind."""
     nodes = ast.parse(inspect.getsource(inspect.getmodule(function))).body
     return {
         name.asname or name.name: node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for name in node.names
@@ -99,7 +100,7 @@ def _imported(function: Callable[[], Any]) -> dict[str, ast.Import | ast.ImportF
 
 
 def shown(function: Callable[[], Any]) -> str:
-    """Return the body of a program as its reader would write it: what it returns is printed."""
+    """Return the body of a program as a script: it prints the values that the program returns."""
     body = textwrap.dedent("\n".join(inspect.getsource(function).splitlines()[1:]))
     lines = body.splitlines()
     for found in reversed(_returns(ast.parse(f"def program():\n{textwrap.indent(body, ' ')}").body[0])):
@@ -141,7 +142,7 @@ def answer(function: Callable[[], Any]) -> Any:
 
 
 def told(function: Callable[[], Any]) -> str:
-    """Return the sections of one program: what it is, and what gradtape answers, with the fix."""
+    """Return the text about one program: its code, and gradtape's answer with the fix."""
     diagnosis = answer(function)
     above = imports(function) + "\n\n"
     shift = above.count("\n") - inspect.getsourcelines(function)[1]
@@ -154,7 +155,7 @@ def told(function: Callable[[], Any]) -> str:
 
 
 def section(code: str, meaning: str, line: str, body: str) -> list[str]:
-    """Return the parts of a code's section. What stands before a semicolon in its meaning is in the heading."""
+    """Return the parts of a code's section. The heading has its meaning up to the first semicolon."""
     short, _, rest = meaning.partition("; ")
     said = f"{rest[0].upper()}{rest[1:]}." if rest else ""
     named = f"The line that is named: {line}." if line not in ("", "none") else ""

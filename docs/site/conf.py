@@ -19,7 +19,7 @@ extensions = ["myst_nb", "sphinx_copybutton"]
 templates_path = [str(Path(__file__).parent / "templates")]
 exclude_patterns: list[str] = []
 
-# Pages are Markdown as GitHub shows it; their headings are link targets by GitHub's names.
+# Pages are GitHub's Markdown, and headings have the anchors that GitHub gives them.
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "fieldlist"]
 myst_links_external_new_tab = False
@@ -32,7 +32,7 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
-# Links of pages are strict. Annotations in signatures name Python's types, which have no page here.
+# Broken links are errors. Python's types in signatures are exempt, because they have no page on the site.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!tf\.).*")]
 python_maximum_signature_line_length = 100
@@ -73,7 +73,7 @@ BREAK = re.compile(r"(?<=\w\w\w[._(,=/])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
 def setup(app: Any) -> None:
-    """Have the HTML of each page corrected by `corrected`, and by `with_names_of_toggles` when it is written."""
+    """Register the corrections of the HTML: `corrected` for each page, `with_names_of_toggles` after the build."""
     app.connect("html-page-context", corrected)
     app.connect("build-finished", with_names_of_toggles)
 
@@ -83,7 +83,7 @@ EDITED = {place.rpartition(".")[0]: path for path, place in pages().items()}
 
 
 def corrected(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Say where a page is edited, and correct what Sphinx and the theme write that a browser does not understand."""
+    """Set the address at which a page is edited, and correct invalid HTML of Sphinx and the theme."""
     if page in EDITED:
         context["edit_address"] = f"{REPOSITORY}/edit/main/{EDITED[page]}"
     if "body" in context:
@@ -91,7 +91,7 @@ def corrected(app: Any, page: str, template: str, context: dict[str, Any], doctr
 
 
 def with_names_of_toggles(app: Any, error: Exception | None) -> None:
-    """Name the arrows that open a part of the list of pages: the theme gives them a picture only."""
+    """Add labels to the arrows that unfold the list of pages, for which the theme has only a picture."""
     for path in Path(app.outdir).rglob("*.html"):
         page = path.read_text("utf-8")
         if TOGGLE in page:
@@ -99,7 +99,7 @@ def with_names_of_toggles(app: Any, error: Exception | None) -> None:
 
 
 def without_lists(body: str) -> str:
-    """Return a page with spans for signatures of several lines: Sphinx makes lists inside a term, which is no HTML."""
+    """Return a page with spans in signatures of several lines: Sphinx writes lists inside a term, which is invalid HTML."""
 
     def spans(found: re.Match[str]) -> str:
         return found[1].replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
@@ -108,7 +108,7 @@ def without_lists(body: str) -> str:
 
 
 def with_breaks(body: str) -> str:
-    """Return a page on which long words of code in a line of text may break behind signs, and before a capital."""
+    """Return a page with line breaks allowed in long words of code, after punctuation and before a capital."""
     return WORD.sub(lambda word: word[1] + BREAK.sub("<wbr>", word[2]) + word[3], body)
 
 

@@ -1,6 +1,6 @@
-"""The docstrings of the reference as Markdown, with a list of the parameters: the type of each, and what is said of it.
+"""The docstrings of the reference as Markdown, with a list of the parameters: their types and descriptions.
 
-A sentence that begins with the name of a parameter is about it. It stands in the list, and no longer in the prose.
+A sentence that begins with the name of a parameter describes it, and moves from the prose to the list.
 """
 
 import enum
@@ -17,10 +17,10 @@ HEADING = re.compile(r"#+ (.+)")
 OPENING = re.compile(r"^(\s*)(?:[-*+]|\d+\.) ")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[`A-Z])|(?<=;)\s+(?=`)")
 LEAD = re.compile(r"`\*{0,2}(\w+)(?:=[^`]*)?`")
-# A sentence with such a word is about what the one before it is about, unless it begins with a subject of its own.
+# A sentence with such a word belongs to the parameter of the sentence before it, unless it begins with another subject.
 GOES_ON = re.compile(r"(?!The |Returns |Raises |\w+Error )(?:None|Both|Then|Else|Otherwise|.*\b[Ii]ts?\b|.*\b[Tt]he(?:y|m|ir)\b)")
 CODE_OR_LIST = re.compile(r"\s|>>>|```|[-*|] |\d+\. |#")
-# What functions without annotations call their tensors, and their dtypes.
+# Names of parameters that are tensors, and of those that are dtypes, in functions without annotations.
 TENSORS = """
     a b image images indices input input_tensor labels logits predictions segment_ids tensor x x1 x2 y
 """.split()
@@ -28,9 +28,9 @@ TYPES = dict.fromkeys(TENSORS, "Tensor") | {"dtype": "DType", "out_type": "DType
 
 
 def split(doc: str, names: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Return a docstring without the sentences that are about one of its parameters, and these sentences by parameter.
+    """Split a docstring into its prose and the sentences that describe parameters, by parameter.
 
-    The first paragraph says what the function does, and stays as it is.
+    The first paragraph always stays in the prose.
     """
     first, *paragraphs = re.split(r"\n\s*\n", doc)
     kept, about_each, fenced = [first], dict.fromkeys(names, ""), False
@@ -52,7 +52,7 @@ def split(doc: str, names: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
 
 
 def types_of(value: Any, parameters: Mapping[str, inspect.Parameter]) -> dict[str, str]:
-    """Return the types of parameters that are known: by annotation, else as an operand of an op, by default value or by name."""
+    """Return the known types of parameters: by annotation, else as an operand of an op, by default value or by name."""
     op = getattr(value, "op", None)
     operands = inspect.signature(op.kernel).parameters.values() if isinstance(op, Op) else ()
     known = TYPES | {p.name: "Tensor" for p in operands if p.kind is not p.KEYWORD_ONLY}
@@ -69,7 +69,7 @@ def types_of(value: Any, parameters: Mapping[str, inspect.Parameter]) -> dict[st
 
 
 def told(value: Any) -> str:
-    """Return the docstring of a callable as Markdown; before its first example stands the list of its parameters."""
+    """Return the docstring of a callable as Markdown, with the list of its parameters before the first example."""
     doc = inspect.getdoc(value) or ""
     try:
         parameters = inspect.signature(value).parameters
@@ -87,7 +87,7 @@ def told(value: Any) -> str:
 
 
 def prose(docstring: str) -> str:
-    """Return a docstring as Markdown: examples as blocks, and what Markdown would take for markup as it was written."""
+    """Return a docstring as Markdown: examples become code blocks, and characters of Markdown's markup are escaped."""
     parts, start = [], 0
     for found in EXAMPLE.finditer(docstring):
         parts += [escaped(docstring[start : found.start()]), f"```pycon\n{found[0].rstrip()}\n```\n"]
@@ -96,7 +96,7 @@ def prose(docstring: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as Markdown that shows it as it was written, but for code and lists."""
+    """Escape Markdown's markup in a text, except in code and lists."""
     lines, fenced = [], False
     for line in text.split("\n"):
         fence = line.lstrip().startswith("```")
@@ -106,7 +106,7 @@ def escaped(text: str) -> str:
         if fenced or fence or (not opening and line.startswith("    ")):  # code
             lines.append(line)
             continue
-        if heading := HEADING.match(line):  # an entry has no headings
+        if heading := HEADING.match(line):  # headings become bold, because an entry has none
             lines.append(f"**{heading[1]}**")
             continue
         pieces = re.split(r"(`+[^`]*`+)", line[len(lead) :])
@@ -116,7 +116,7 @@ def escaped(text: str) -> str:
 
 
 def signature(value: Any, *, method: bool = False) -> str:
-    """Return the signature of a function or class as Python shows it, without what only a reader of the source needs."""
+    """Return the signature of a function or class as in Python, with annotations and defaults made readable."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -128,7 +128,7 @@ def signature(value: Any, *, method: bool = False) -> str:
 
 
 def _plain(annotation: Any) -> Any:
-    """Return an annotation by its short name; none at all where it says nothing."""
+    """Return the short form of an annotation; none for an annotation without information."""
     if annotation in (inspect.Parameter.empty, Any, "Any"):
         return inspect.Parameter.empty
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
@@ -137,7 +137,7 @@ def _plain(annotation: Any) -> Any:
 
 
 class _Written:
-    """A default or annotation that is shown by these words."""
+    """A default or annotation with a text of its own."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,6 +1,6 @@
-"""The gallery: what each example and notebook shows, as a picture, and how long it runs: `python -m docs.site.gallery [NAME …]`.
+"""The gallery: a picture and the run time of each example and notebook: `python -m docs.site.gallery [NAME …]`.
 
-Each runs in a process of its own. The pictures go to `docs/gallery`, the table into `docs/gallery.md`.
+Each runs in its own process. The pictures are written to `docs/gallery`, the table to `docs/gallery.md`.
 """
 
 import base64
@@ -22,14 +22,14 @@ from docs.site.project import ROOT
 
 PAGE, PICTURES = ROOT / "docs/gallery.md", ROOT / "docs/gallery"
 BEGIN, END = "<!-- Written by docs/site/gallery.py -->\n", "<!-- Until here -->\n"
-SIZE, DOTS = (3.2, 2.0), 100  # inches, and dots of an inch
+SIZE, DOTS = (3.2, 2.0), 100  # inches, and dots per inch
 RUN = "import sys; from docs.site.gallery import drawn; drawn(sys.argv[1])"
 
 Draw = Callable[[Any, Any, Sequence[Any]], None]
 
 
 def curve(title: str, *parts: Any, names: Sequence[str] = ()) -> Draw:
-    """Return a drawing of losses: of the parts of the result by these indices, or of the whole of it."""
+    """Return a function that draws losses: the parts of the result at these indices, or the whole result."""
 
     def draw(figure: Any, result: Any, images: Sequence[Any]) -> None:
         axes = figure.subplots()
@@ -45,7 +45,7 @@ def curve(title: str, *parts: Any, names: Sequence[str] = ()) -> Draw:
 
 
 def bars(title: str, heights: Callable[[Any], dict[str, float]]) -> Draw:
-    """Return a drawing of a few numbers by name."""
+    """Return a function that draws a few named numbers as bars."""
 
     def draw(figure: Any, result: Any, images: Sequence[Any]) -> None:
         axes = figure.subplots()
@@ -59,7 +59,7 @@ def bars(title: str, heights: Callable[[Any], dict[str, float]]) -> Draw:
 
 
 def digits(title: str) -> Draw:
-    """Return a drawing of the images that the example prints in letters."""
+    """Return a function that draws the images which the example prints as text."""
 
     def draw(figure: Any, result: Any, images: Sequence[Any]) -> None:
         for axes, image in zip(figure.subplots(len(images) // 3 or 1, 3).flat, images, strict=False):
@@ -70,7 +70,7 @@ def digits(title: str) -> Draw:
     return draw
 
 
-# The examples: what is said of each, and how its result is drawn.
+# The examples: the caption of each, and the function that draws its result.
 EXAMPLES: dict[str, tuple[str, Draw]] = {
     "train_step": ("`fit` with a `train_step` of its own", curve("loss on mixtures of digits", 0)),
     "custom_loop": ("a loop from scratch", curve("loss", 0)),
@@ -108,7 +108,7 @@ NOTEBOOKS = {
 
 
 def drawn(name: str) -> None:
-    """Run an example, or as `notebooks/name` a notebook, and write its picture."""
+    """Run an example, or a notebook (`notebooks/name`), and write its picture."""
     file = PICTURES / f"{_file(name)}.png"
     if name.startswith("notebooks/"):
         file.write_bytes(_of_notebook(ROOT / f"docs/{name}.ipynb"))
@@ -133,7 +133,7 @@ def _file(name: str) -> str:
 
 
 def _of_notebook(path: Path) -> bytes:
-    """Run a notebook and return the last picture that it shows."""
+    """Run a notebook and return the last picture in its outputs."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -145,7 +145,7 @@ def _of_notebook(path: Path) -> bytes:
 
 
 def written(seconds: dict[str, float]) -> str:
-    """Return the page with the pictures, and these seconds of CPU where they are known anew."""
+    """Return the page with its pictures, and with new CPU times where `seconds` has them."""
     page = PAGE.read_text("utf-8")
     found = re.findall(r"\(gallery/(\S+)\.png\).* (\d+) s \|$", page, re.MULTILINE)
     known = {name: float(taken) for name, taken in found} | {_file(name): taken for name, taken in seconds.items()}
@@ -158,7 +158,7 @@ def written(seconds: dict[str, float]) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Run those of these names, or all, and write pictures and page."""
+    """Run the examples of these names, or all, and write the pictures and the page."""
     PICTURES.mkdir(exist_ok=True)
     seconds = {}
     for name in names or [*EXAMPLES, *[f"notebooks/{name}" for name in NOTEBOOKS]]:

@@ -11,11 +11,11 @@ from nbclient.exceptions import CellExecutionError
 from docs.site.project import ROOT
 
 FOLDER = ROOT / "docs/notebooks"
-LONGEST = 240  # seconds of a cell
+LONGEST = 240  # seconds that a cell may run
 
 
 def run(path: Path) -> None:
-    """Run a notebook. SystemExit with the cell's traceback where a cell raises an error."""
+    """Run a notebook; raise SystemExit with the traceback of a cell that fails."""
     notebook = nbformat.read(path, as_version=4)
     try:
         NotebookClient(

@@ -1,4 +1,4 @@
-"""What the site says of the project, as `pyproject.toml` has it."""
+"""The project's data for the site, from `pyproject.toml`."""
 
 import tomllib
 from pathlib import Path

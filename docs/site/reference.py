@@ -1,6 +1,6 @@
 """The reference: a page for each public module, made from the signatures and docstrings of its names.
 
-A name that stands in several modules is described once, under its shortest name, and linked from the others.
+A callable with names in several modules is described once, under its shortest name, and linked from the others.
 """
 
 import enum
@@ -21,7 +21,7 @@ from gradtape._src.core.programs.op import Op
 from tests.architecture import public_names as names_of
 from tests.architecture.public_names import EXPERIMENTAL, public_names
 
-# The names of a large module, by what they are for. Each that is described on its page is in one group.
+# The names of large modules, grouped by purpose. Each name that is described on a module's page is in one group.
 GROUPS = {
     "gradtape.autodiff": {
         "Tapes and forward mode": "ForwardAccumulator GradientHook",
@@ -51,7 +51,7 @@ def dotted(name: str) -> str:
 
 @functools.cache
 def public() -> dict[str, Any]:
-    """Return all public names with what they hold."""
+    """Return all public names with their values."""
     found = {}
     for name in public_names(gradtape):
         try:
@@ -73,7 +73,7 @@ def _described(value: Any) -> bool:
 
 @functools.cache
 def homes() -> dict[int, str]:
-    """Return the name under which each callable is described, by its id: the shortest, of TensorFlow 1 only if of no other."""
+    """Return the name under which each callable is described, by its id: the shortest, of TensorFlow 1 only as a last resort."""
     named = defaultdict(list)
     for name, value in public().items():
         if _described(value):
@@ -92,7 +92,7 @@ def aliases() -> dict[str, list[str]]:
 
 
 def source_of(value: Any) -> str:
-    """Return the link to the definition of a callable; empty where it has none in this repository."""
+    """Return a link to the definition of a callable; empty if it is not defined in this repository."""
     value = inspect.unwrap(getattr(value, "__wrapped__", value))
     if isinstance(getattr(value, "op", None), Op):
         value = value.op.kernel
@@ -108,7 +108,7 @@ def source_of(value: Any) -> str:
 
 
 def _definition(value: Any) -> tuple[str | None, int]:
-    """Return the file and line of a class or callable; of an error those of its class, as its module only passes it on."""
+    """Return the file and line of a class or callable; for an error, those of its `class` statement."""
     if not (inspect.isclass(value) and issubclass(value, gradtape.errors.OpError)):
         return inspect.getsourcefile(value), inspect.getsourcelines(value)[1]
     file = gradtape.errors.OpError.__init__.__code__.co_filename
@@ -117,7 +117,7 @@ def _definition(value: Any) -> tuple[str | None, int]:
 
 
 def directive(kind: str, name: str, signature: str, body: str, depth: int = 4) -> str:
-    """Return the description of one name in Sphinx's domain of Python."""
+    """Return the description of one name as a directive of Sphinx's Python domain."""
     fence = ":" * depth
     return f"{fence}{{py:{kind}}} {name}{signature}\n\n{body.strip()}\n{fence}\n"
 
@@ -140,12 +140,12 @@ def described(name: str, value: Any) -> str:
 
 
 def has_signature(value: Any) -> bool:
-    """Return whether users call a function or class: errors and enumerations are only named."""
+    """Return whether users call a function or class; errors and enumerations have no signature."""
     return not (inspect.isclass(value) and issubclass(value, BaseException | enum.Enum))
 
 
 def methods(value: type) -> dict[str, Any]:
-    """Return the public methods and properties of a class that have docstrings, and are its own or of a class of gradtape."""
+    """Return the public methods and properties with docstrings that a class defines itself or inherits from gradtape."""
     owners = [owner for owner in reversed(value.__mro__) if owner.__module__.startswith("gradtape")]
     members = {name: member for owner in owners for name, member in vars(owner).items() if not name.startswith("_")}
     unseen = hidden(value)
@@ -170,9 +170,9 @@ def linked(name: str, value: Any) -> str:
 
 
 def grouped(module: str, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names of a module by the titles of its groups; of one without groups in order, under no title.
+    """Return the names of a module by the titles of its groups; without groups, in order under an empty title.
 
-    LookupError for a name that is not in one group.
+    Raises LookupError for a name that is not in exactly one group.
     """
     if module not in GROUPS:
         return {"": sorted(names, key=str.lower)}
@@ -247,7 +247,7 @@ def made() -> dict[str, str]:
 
 
 def started(start: str) -> str:
-    """Return the start page with its links to the reference and to a report, which the repository does not hold."""
+    """Return the start page with links to the reference and to a report, pages that exist only on the site."""
     start = start.replace("[Reference](compatibility.md)", "[Reference](reference/index.md)")
     picture = re.search(r"^!\[.*\]\(why\.png\)$", start, re.MULTILINE)
     assert picture is not None

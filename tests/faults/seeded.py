@@ -1,7 +1,7 @@
-"""Faults that tests must find, each with the tests that ought to: `seeded.txt`.
+"""Seeded faults, which the tests must find. `seeded.txt` lists each with the tests that should fail.
 
-`python -m tests.faults.seeded [NAME …]` runs these tests once for each fault, and prints by which it was found. No file is
-changed: the module is the plugin of pytest that puts the wrong text into the source when Python imports it.
+`python -m tests.faults.seeded [NAME …]` runs these tests once for each fault, and prints the first that fails. No file changes:
+this module is also a pytest plugin, which replaces the text when Python imports the source.
 """
 
 import importlib.machinery
@@ -38,7 +38,7 @@ class Fault(NamedTuple):
 
 
 def faults():
-    """All of them, by name."""
+    """Return the faults of `seeded.txt`, by name."""
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
     found = {}
     for name, file, tests, right, wrong in re.findall(r"^(\w+) (\S+) (.+)\n((?:- .*\n)+)((?:\+ .*\n)+)", text, re.MULTILINE):
@@ -48,7 +48,7 @@ def faults():
 
 
 class Wrong(importlib.machinery.SourceFileLoader):
-    """Loads the module that has the fault."""
+    """The loader of the module with the fault."""
 
     def get_code(self, fullname):
         return self.source_to_code(chosen.source, self.path)
@@ -73,7 +73,7 @@ def pytest_configure(config):
 
 
 def found_by(fault):
-    """The first test that fails with this fault; None: all passed."""
+    """Run the tests of a fault; return the first that fails, or None."""
     command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-p", "tests.faults.seeded", *fault.tests]
     result = subprocess.run(command, cwd=ROOT, env=os.environ | {CHOSEN: fault.name}, capture_output=True, text=True)
     if result.returncode not in (0, 1):

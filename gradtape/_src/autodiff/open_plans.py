@@ -1,10 +1,10 @@
-"""Plans of records that differ in extents only: one is derived with symbols for them, the others put their numbers into it.
+"""Open Plans: one gradient Plan with symbols for extents, shared by records that differ only in extents.
 
-A record has a form, what it computes of what, and a content: the Avals of its values and the attributes of its ops. Two
-contents are open where they have two numbers. A Plan is derived once from their common part, on the way of gradient rules that
-one of them goes (`core/values/ways`). It serves others if it is at these numbers the Plan that the record gets without symbols.
-So it is with the third content of a form: two are those of the batches of an epoch. A record for which the rules go another way
-gets a Plan of its own.
+A record has a form (its ops and their references) and a content (the Avals of its values and the attributes of its ops). The
+common part of two contents has a symbol wherever their numbers differ. One Plan is derived from that part, following the
+choices that the gradient rules make for one of the contents (`core/values/ways`). It is used only if, with numbers for its
+symbols, it equals the Plan that the record gets without symbols. This is tried from the third content of a form on, because
+the batches of an epoch have two. A record for which the rules choose otherwise gets a Plan of its own.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gradtape._src.core.values.ways import Guide, following
 T = TypeVar("T")
 Extents = Mapping[Atom, int]
 Twins = Mapping[Node, Node]
-Made = tuple[Plan, Any]  # a Plan, and what else its maker says of the record's form
-TRIES = 4  # records of one form that are derived with symbols, too,
-PATIENCE = 1  # and those before, but for the first
+Made = tuple[Plan, Any]  # (a Plan, further data of the maker about the record's form)
+TRIES = 4  # records of one form for which an open Plan is tried
+PATIENCE = 1  # records before these, besides the first
 
 forms = Cache(256)
 
@@ -38,10 +38,10 @@ class Apart(Exception):
 
 
 def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made]) -> Made:
-    """Return the Plan that `make` derives from the `entries` of a record, or the one of its form with the record's numbers.
+    """Return the Plan that `make` derives from the `entries` of a record, or the open Plan of its form with its numbers.
 
-    `key` is that of the Plan and begins with the structure of the record. `make` takes the nodes in whose places others stand,
-    which have symbols; none, where the Plan is the record's own.
+    `key` is the key of the Plan and begins with the structure of the record. `make` takes a map from nodes to their twins with
+    symbols; an empty one gives the record's own Plan.
     """
     if engine.local.trace.parent is not None:
         return make({})
@@ -61,7 +61,7 @@ def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make
 
 
 class Form:
-    """Records of one form, and the Plans that were derived with symbols for them. `first` is the content of the first."""
+    """The open Plans for records of one form. `first` is the content of the first record."""
 
     def __init__(self, first: list[Any]) -> None:
         self._first, self._tries = first, TRIES + PATIENCE
@@ -82,7 +82,7 @@ class Form:
     def _opened(
         self, content: list[Any], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made], own: Made
     ) -> OpenPlan | None:
-        """Return the open Plan; None where a gradient rule needs numbers, or it is not the record's `own` at these numbers."""
+        """Return the open Plan; None if a gradient rule needs numbers, or the Plan at its numbers differs from `own`."""
         symbols: dict[tuple[int, int], Dim] = {}
         try:
             common = [_common(one, other, symbols) for one, other in zip(self._first, content, strict=True)]
@@ -92,12 +92,12 @@ class Form:
                 plan, more = make(_twins(places, entries, common))
             opened = OpenPlan(common, way, plan, more)
             return opened if _are_equal(opened.at(extents)[0], own[0]) else None
-        except Exception:  # whatever a rule says of symbols: it serves no record but those with numbers
+        except Exception:  # a rule that fails on symbols: records of this form get their own Plans
             return None
 
 
 class OpenPlan:
-    """A Plan with symbols, the way of the rules that it was derived on, and the `content` that it serves."""
+    """A Plan with symbols, the choices of the gradient rules that it depends on, and the `content` that it fits."""
 
     def __init__(self, content: list[Any], way: Guide, plan: Plan, more: Any) -> None:
         self._content, self.way, self._plan, self._more = content, way, plan, more
@@ -113,7 +113,7 @@ class OpenPlan:
         self._dims = list(dict.fromkeys([*held, *[c[0] for c in self._constants if type(c) is tuple]]))
 
     def extents(self, content: list[Any]) -> dict[Atom, int] | None:
-        """Return what the symbols are in a content; None if it is another one."""
+        """Return the numbers of the symbols in a content; None if it does not match."""
         found: dict[Atom, int] = {}
         seen: dict[int, Any] = {}
         for one, other in zip(self._content, content, strict=True):
@@ -126,7 +126,7 @@ class OpenPlan:
         return found if _pattern(found) == self._pattern else None
 
     def at(self, extents: Extents) -> Made:
-        """Return the Plan for these extents, with what its maker said."""
+        """Return the Plan for these extents, with its maker's data."""
         number = {dim: as_number(dim, extents) for dim in self._dims}
         numbered = {one: aval(tuple([number.get(e, e) for e in one.shape]), one.dtype) for one in self._open}
         keys = self._keys.copy()
@@ -143,7 +143,7 @@ class OpenPlan:
 
 
 def _common(one: Any, other: Any, symbols: dict[tuple[int, int], Dim]) -> Any:
-    """Return what two values have in common, with a symbol for each pair of numbers; Apart if it is not all but numbers."""
+    """Return the common part of two values, with a symbol for each pair of different numbers; raise Apart if more differs."""
     if one is other:
         return one
     if type(one) is not type(other) or type(one) is Dim:
@@ -162,7 +162,7 @@ def _common(one: Any, other: Any, symbols: dict[tuple[int, int], Dim]) -> Any:
 
 
 def _matches(one: Any, other: Any, found: dict[Atom, int]) -> bool:
-    """Return whether a value is an open one with numbers for its symbols, which are `found` so far."""
+    """Return whether `other` equals `one` with numbers for its symbols; add these numbers to `found`."""
     if type(one) is Dim:
         return type(other) is int and found.setdefault(one.symbol, other) == other
     if type(one) is not type(other):
@@ -175,7 +175,7 @@ def _matches(one: Any, other: Any, found: dict[Atom, int]) -> bool:
 
 
 def _pattern(extents: Extents) -> list[int]:
-    """Return which symbols have equal numbers, and which are 0 or 1: what a rule may see without asking."""
+    """Return a pattern of the symbols' numbers: which are equal, and which are 0 or 1. A rule may depend on it unrecorded."""
     first: dict[int, int] = {0: -2, 1: -1}
     return [first.setdefault(extents[symbol], place) for place, symbol in enumerate(sorted(extents))]
 
@@ -187,7 +187,7 @@ def _put(value: Any, number: Mapping[Dim, int]) -> Any:
 
 
 def _twins(places: Places, entries: Sequence[Entry], content: Sequence[Any]) -> dict[Node, Node]:
-    """Return for each node of a record one that has the Aval and the attributes of an open content."""
+    """Return, for each node of a record, a twin with the Aval and the attributes of an open content."""
     twins: dict[Node, Node] = {}
     at = iter(content)
     for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
@@ -204,7 +204,7 @@ def _twins(places: Places, entries: Sequence[Entry], content: Sequence[Any]) -> 
 
 
 class Put:
-    """Nodes of a record, with twins in their places. `places` has where those stand that the record itself does not have."""
+    """The substitution of twins for the nodes of a record. `places` has the places of the twins and of additional nodes."""
 
     def __init__(self, twins: Twins, numbers: Mapping[Node, Place], places: Places) -> None:
         self._twins = twins
@@ -216,16 +216,16 @@ class Put:
         return [self._twins.get(node, node) for node in nodes]
 
     def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Return the entries of a record."""
+        """Return the entries of a record, for its twins."""
         return [Entry(self._twins[e.node], self._twins[e.node].inputs, e.rule) for e in entries] if self._twins else entries
 
     def of(self, values: Mapping[Node, T]) -> Mapping[Node, T]:
-        """Return what nodes have."""
+        """Return a map from nodes to values with twins as its keys."""
         return {self._twins.get(node, node): value for node, value in values.items()} if self._twins else values
 
 
 def _with_constants(program: Program) -> tuple[Any, ...]:
-    """Return the parts of a Program in which extents that stand for numbers are constants, `(extent, dtype)`."""
+    """Return the parts of a Program in which the `Extent` ops are constants, `(extent, dtype)`."""
     keys, given = program.keys, len(program.parameters) - len(program.constants)
     parameters, constants = list(program.parameters[:given]), list[Any]()
     place: dict[int, int] = {-1 - i: -1 - i for i in range(given)}
@@ -251,5 +251,5 @@ def _are_equal(one: Plan, other: Plan) -> bool:
 
 
 def _layout(plan: Plan) -> list[Any]:
-    """Return how the outputs of a Plan make its results, with dense shapes of IndexedSlices, which are constants, as lists."""
+    """Return the layout of a Plan's results for comparison, with the constant dense shapes of IndexedSlices as lists."""
     return [(*place[:2], place[2].node.value.tolist()) if type(place) is tuple else place for place in plan.layout]

@@ -1,8 +1,8 @@
-"""A plan for the backward pass of a Program in so many bytes: which values are kept, and which computed again, and how often.
+"""Plans for the backward pass of a Program within a memory budget: which values are kept, which are recomputed, and how often.
 
-The Program is cut behind values that all later ones go through. A chain of such stages has a best plan, if a value that is kept
-stays until it is read: Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, "Optimal checkpointing for heterogeneous
-chains" (2019), theorem 1. A stage may keep a part of its values, which the greedy of `recomputed` chooses.
+The Program is cut after values on which all later ones depend. For a chain of such stages there is an optimal plan, if kept
+values stay until they are read: Beaumont, Eyraud-Dubois, Herrmann, Joly and Shilova, "Optimal checkpointing for heterogeneous
+chains" (2019), theorem 1. A stage may keep some of its values, chosen by the greedy method of `recomputed`.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.derivatives.recomputed import Written, flops, is_written, recorded, run_backward, split
 
-SLOTS = 1000  # so many parts of the budget are told apart
-LONGEST = 64  # stages of a chain: the planner's time grows with their third power
-SPANS = (None, 4, 16)  # what is read over more than such a part of the Program is held all along, and is in no cut's way
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # the parts of a stage's values that may be kept
-SMALL = 1 / 100  # of the Program's largest value: what is smaller is in no cut's way
-LIKELY = 1.6  # times the budget: what is estimated to need more does not fit as it is
-TRIES, NEAR = 3, 0.9  # how often the whole is planned again; the part of the budget that is near enough to it
-FLOPS_PER_BYTE = 8  # so many FLOPs take as long as to write a byte
+SLOTS = 1000  # resolution of the budget: its number of slots
+LONGEST = 64  # stages of a chain, at most: the planner's time grows with their third power
+SPANS = (None, 4, 16)  # values read over more than 1/4, 1/16 of the Program are held throughout, and do not prevent a cut
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of a stage's values that may be kept
+SMALL = 1 / 100  # of the Program's largest value: smaller values do not prevent a cut
+LIKELY = 1.6  # times the budget: above this estimate, a Program without a plan is not compiled to see whether it fits
+TRIES, NEAR = 3, 0.9  # new plans of a whole Program, at most; the share of the budget that a plan should use
+FLOPS_PER_BYTE = 8  # FLOPs in the time that it takes to write a byte
 
 
 class Way(NamedTuple):
-    """A way to differentiate a stage: by `policy` it keeps some bytes, needs others for the backward pass, and takes a time.
+    """A way to differentiate a stage: the bytes that it keeps by `policy`, and the bytes and time of its backward pass.
 
-    `measured`: what it needs is XLA's word, no estimate.
+    `measured`: whether `needs` comes from XLA, or is an estimate.
     """
 
     policy: Any
@@ -50,7 +50,7 @@ class Way(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A stage: its Program, the references that it takes and gives, its time, the bytes of its results, others that it needs."""
+    """A stage: its Program, input and output references, time, the bytes of its results (`gives`), and those of its run."""
 
     program: Program
     inputs: list[int]
@@ -62,14 +62,14 @@ class Stage(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The plan of a chain whose first stage is differentiated in a `way`; `rest` is that of the others."""
+    """A plan of a chain that differentiates the first stage in a `way`; `rest` is the plan of the others."""
 
     way: Way
     rest: Any
 
 
 class Again(NamedTuple):
-    """The plan of a chain whose stages before `until` run again, by the plan `first`; `rest` is that of the others."""
+    """A plan of a chain that recomputes the stages before `until`, by the plan `first`; `rest` is the plan of the others."""
 
     until: int
     first: Any
@@ -77,7 +77,7 @@ class Again(NamedTuple):
 
 
 class Chain:
-    """The stages of a Program without calls, and plans for them. `held` bytes stay from the beginning to the end."""
+    """The stages of a Program without calls, and plans for them. `held` bytes stay allocated throughout."""
 
     def __init__(self, program: Program, span: int | None) -> None:
         cuts, self.held = _cuts(program, span)
@@ -85,11 +85,11 @@ class Chain:
         self.stages: list[Stage] = []
         for made, inputs, outputs in [part(program, range(a, b)) for a, b in zip([0, *self.ends], self.ends, strict=False)]:
             self.stages.append(Stage(made, inputs, outputs, *_costs(made)))
-        # XLA sets results aside before it begins, so gradients take their room all along
+        # XLA allocates results before it begins, so gradients take memory throughout
         self.held += sum([bytes_of(p) for p in program.parameters[: arity(program)] if p.inexact])
 
     def plan(self, budget: float) -> Any:
-        """Return the fastest plan within a budget; None if there is none. XLA is asked for what its stages need."""
+        """Return the fastest plan within a budget; None if there is none. XLA measures the memory of its stages."""
         unit = max(1.0, (budget - self.held) / SLOTS)
         while budget > self.held:
             table, last = _Table(self.stages, unit), len(self.stages)
@@ -101,17 +101,17 @@ class Chain:
         return None
 
     def least(self) -> int:
-        """Return about the smallest budget for which there is a plan."""
+        """Estimate the smallest budget for which there is a plan."""
         most = max([stage.needs + stage.gives + way.kept + way.needs for stage in self.stages for way in stage.ways])
         table, last = _Table(self.stages, max(1.0, len(self.stages) * most / SLOTS)), len(self.stages)
         (slots, *_) = np.flatnonzero(np.isfinite(table.time[0, last]))
         least = self.peak(table.plan(0, last, int(slots)))
-        while self.plan(least) is None:  # by an estimate, or as sizes are rounded to slots
+        while self.plan(least) is None:  # the estimate, or rounding to slots, was too small
             least += math.ceil((least - self.held) / 50)
         return least
 
     def _measure(self, plan: Any, first: int) -> bool:
-        """Ask XLA what the stages of a plan need, if they are not yet; return whether one was not."""
+        """Measure the stages of a plan that are only estimated, by XLA; return whether there were any."""
         found = False
         while plan is not None:
             if type(plan) is Kept and not plan.way.measured:
@@ -124,12 +124,12 @@ class Chain:
         return found
 
     def program_of(self, plan: Any) -> Program:
-        """Return the Program that is differentiated by a plan."""
+        """Return the Program whose gradient follows a plan."""
         program = self.program
         return self._made(plan, 0, len(self.stages), list(range(-1, -1 - arity(program), -1)), program.outputs)
 
     def _made(self, plan: Any, first: int, end: int, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
-        """Return the Program of the stages of a plan, from and to references of the whole Program."""
+        """Return the Program of a plan's stages; `inputs` and `outputs` are references of the whole Program."""
         program, count = self.program, arity(self.program)
         parameters = [leaf(program.aval_of(r), None) for r in inputs]
         with tracing.inner() as trace:
@@ -143,7 +143,7 @@ class Chain:
             return execution.intern(tracing.close(trace, [values[r] for r in outputs], parameters))
 
     def _next(self, plan: Any, first: int) -> tuple[Program, list[int], list[int], Any]:
-        """Return what a plan begins with: a Program, the references that it takes and gives, and a policy."""
+        """Return the first part of a plan: a Program, its input and output references, and a policy."""
         if type(plan) is Kept:
             stage = self.stages[first]
             return stage.program, stage.inputs, stage.outputs, plan.way.policy
@@ -154,7 +154,7 @@ class Chain:
         return self._made(plan.first, first, plan.until, taken, given), taken, given, "nothing"
 
     def time(self, plan: Any, first: int = 0) -> float:
-        """Return about the time of a plan, in FLOPs."""
+        """Estimate the time of a plan, in FLOPs."""
         time = 0.0
         while plan is not None:
             last = first + 1 if type(plan) is Kept else plan.until
@@ -164,7 +164,7 @@ class Chain:
         return time
 
     def peak(self, plan: Any) -> int:
-        """Return the bytes that are alive at once by a plan."""
+        """Return the peak memory of a plan, in bytes."""
         return self.held + self._peak(plan, 0, len(self.stages))
 
     def _peak(self, plan: Any, first: int, end: int) -> int:
@@ -180,7 +180,7 @@ class Chain:
 
 
 def within(program: Program, budget: int) -> Program:
-    """Return a Program whose parts keep, and compute again, what lets its backward pass do with so many bytes."""
+    """Return a Program whose backward pass stays within `budget` bytes, as its parts are recomputed; else raise ValueError."""
     key = ("within", budget)
     if key not in program.derived:
         flat = writing.written_out(program)
@@ -211,10 +211,10 @@ def within(program: Program, budget: int) -> Program:
 
 
 def _adapted(chain: Chain, plan: Any, budget: int) -> tuple[Program, int]:
-    """Return the Program of a plan and the bytes that it needs as a whole; of another one if that is nearer to the budget.
+    """Return the Program of a plan and the bytes that it needs as a whole, or those of another plan nearer to the budget.
 
-    XLA fuses what is computed element by element, and lays values into the room of others, across the stages, too. So the whole
-    is compiled, and planned again for as much more, or less, as the sum of its stages was wrong.
+    XLA fuses elementwise ops and reuses memory across stages, too. So the whole is compiled, and planned again with a budget
+    corrected by the error of the estimate.
     """
     made, time = chain.program_of(plan), chain.time(plan)
     needs = _whole(made, chain.peak(plan))
@@ -233,7 +233,7 @@ def _adapted(chain: Chain, plan: Any, budget: int) -> tuple[Program, int]:
 
 
 def _whole(program: Program, estimated: int) -> int:
-    """Return the bytes that a Program with its gradient to all that it takes needs besides that, as XLA says."""
+    """Return the bytes that a Program with its gradients to all parameters needs besides these, as measured by XLA."""
     parameters = [leaf(a, None) for a in program.parameters[: arity(program)]]
     with tracing.inner() as trace:
         trace.overrides = None
@@ -245,23 +245,23 @@ def _whole(program: Program, estimated: int) -> int:
 
 
 def _around(stages: list[Stage], end: int) -> int:
-    """Return the bytes that are there while stages before `end` run: the gradient that will flow into them."""
+    """Return the bytes of the cotangent that waits while the stages before `end` run."""
     return stages[end - 1].gives if end < len(stages) else 0
 
 
 def _kept(stages: list[Stage], first: int, end: int, way: Way) -> tuple[int, int]:
-    """Return the bytes that a stage needs forward and backward besides those that it keeps."""
+    """Return the bytes of a stage's forward and backward pass, without those that it keeps."""
     return stages[first].needs + _around(stages, end), way.needs + stages[first].gives
 
 
 def _swept(stages: list[Stage], first: int, until: int, end: int) -> int:
-    """Return the bytes that are needed to run stages without keeping what is in between."""
+    """Return the bytes that it takes to run stages without keeping their intermediate values."""
     runs = [stages[k].needs + stages[k].gives + (stages[k - 1].gives if k > first else 0) for k in range(first, until)]
     return max(runs) + _around(stages, end)
 
 
 class _Table:
-    """The times of the best plans by stages (first, end) and by slots of memory, and what each plan begins with."""
+    """The times of the best plans by stages (first, end) and by slots of memory, with the first step of each plan."""
 
     def __init__(self, stages: list[Stage], unit: float) -> None:
         self.time: dict[tuple[int, int], np.ndarray] = {}
@@ -275,7 +275,7 @@ class _Table:
         return min(math.ceil(count / self._unit), SLOTS + 1)
 
     def _fill(self, first: int, end: int) -> None:
-        """Find the best plans of a chain: its first stage is kept in a way (−1 − way), or it runs again up to a stage."""
+        """Find the best plans of a chain: each begins with a way of its first stage (−1 − way), or recomputes up to a stage."""
         stage, stages = self._stages[first], self._stages
         best, begin = np.full(SLOTS + 1, math.inf), np.zeros(SLOTS + 1, np.int32)
 
@@ -297,12 +297,12 @@ class _Table:
         self.time[first, end], self._begin[first, end] = best, begin
 
     def _less(self, first: int, end: int, count: float) -> np.ndarray:
-        """Return the times of a chain's plans, by the memory that there is before so many bytes of it are taken."""
+        """Return the times of a chain's plans, indexed by the memory available before `count` bytes are taken."""
         slots = self._slots(count)
         return np.concatenate([np.full(min(slots, SLOTS + 1), math.inf), self.time[first, end][: SLOTS + 1 - slots]])
 
     def plan(self, first: int, end: int, slots: int) -> Any:
-        """Return the best plan of a chain for so much memory; None for a chain of nothing."""
+        """Return the best plan of a chain for `slots` of memory; None for an empty chain."""
         if first == end:
             return None
         begin = int(self._begin[first, end][slots])
@@ -314,9 +314,9 @@ class _Table:
 
 
 def _cuts(program: Program, span: int | None) -> tuple[list[int], int]:
-    """Return where a Program may be cut, as numbers of the nodes behind, and the bytes of values that are held all along.
+    """Return the possible cuts of a Program, as indices of the next node, and the bytes of values that are held throughout.
 
-    One value crosses a cut. Those that are read over a long `span`, and small ones, are not counted.
+    A single value crosses a cut. Values read over a long `span` of the Program, and small values, are not counted.
     """
     end = len(program.keys)
     last = {r: index for index, key in enumerate(program.keys) for r in key[2:]} | dict.fromkeys(program.outputs, end)
@@ -335,13 +335,13 @@ def _cuts(program: Program, span: int | None) -> tuple[list[int], int]:
 
 
 def _joins(program: Program, index: int) -> bool:
-    """Return whether a node puts several values of the size of its result together, as where a branch ends."""
+    """Return whether a node combines several values of its own shape, as at the end of a residual branch."""
     of = program.avals[index]
     return type(of) is not tuple and sum([program.aval_of(r) == of for r in program.keys[index][2:]]) > 1
 
 
 def _chosen(program: Program, cuts: list[int]) -> list[int]:
-    """Return at most so many cuts that the stages are no more than `LONGEST`; without those that leave short stages."""
+    """Choose cuts for at most `LONGEST` stages, and drop those that make short stages."""
     before = np.cumsum([0.0, *[_time_of(program, index) for index in range(len(program.keys))]])
     chosen = list(cuts)
     while chosen:
@@ -376,7 +376,7 @@ def _way(program: Program, policy: Any) -> Way:
 
 
 def _measured(stage: Stage, policy: Any) -> Stage:
-    """Return a stage of which is known what it needs by a policy, as XLA says."""
+    """Return a stage with its memory under a policy as measured by XLA."""
     key = ("needs", policy)
     program, count = stage.program, len(stage.program.outputs)
     if key not in program.derived:
@@ -396,7 +396,7 @@ def _measured(stage: Stage, policy: Any) -> Stage:
 
 
 def _temporary(program: Program) -> int:
-    """Return the bytes that a compiled Program needs besides what it takes and gives."""
+    """Return the bytes that a compiled Program needs besides its arguments and results."""
     if program.hosted:
         return peak_bytes(program)
     analysis = _compiled(program).memory_analysis()
@@ -408,7 +408,7 @@ def _compiled(program: Program) -> Any:
 
 
 def _values(program: Program) -> list[int]:
-    """Return a number for each node, the same for those that are computed in the same way, and for another name of a value."""
+    """Return a number for each node, equal for nodes with the same computation, and for a renamed value."""
     numbers: dict[Any, int] = {}
     found: list[int] = []
     for index, (op, attrs, *references) in enumerate(program.keys):
@@ -421,7 +421,7 @@ def _values(program: Program) -> list[int]:
 
 
 def _time_of(program: Program, index: int) -> float:
-    """Return about the time of a node, in FLOPs."""
+    """Estimate the time of a node, in FLOPs."""
     op, attrs, *_ = program.keys[index]
     if isinstance(op, StructuredOp):
         return sum([trips * _time_of(inner, i) for inner, trips in op.runs(attrs) for i in range(len(inner.keys))])
@@ -429,6 +429,6 @@ def _time_of(program: Program, index: int) -> float:
 
 
 def _said(count: float) -> str:
-    """Return a number of bytes as a budget may state it, not less."""
+    """Return a number of bytes, rounded up, in the notation of a budget."""
     size, unit = next(((n, u) for n, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if count >= n), (1.0, "B"))
     return f"{math.ceil(10 * count / size) / 10:g} {unit}"

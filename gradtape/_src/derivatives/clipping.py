@@ -30,10 +30,10 @@ def per_example_norms(
 ) -> Any:
     """Return the norm of each example's gradient, of all `sources` together: shape [examples]; `per_source`: of each of them.
 
-    Arguments as for `per_example_gradients`. The gradients are not kept: it may be a product of two factors (dense layers and
-    projections, on vectors or sequences, embeddings, 2-D convolutions). Then its norm is computed from the factors if they are
-    the smaller, in about the memory of a backward pass of the batch. See Goodfellow, "Efficient per-example gradient
-    computations" (2015). Where it is none of those, it is computed and its squares summed.
+    Arguments as for `per_example_gradients`. The gradients are not kept. For dense layers and projections, on vectors or
+    sequences, for embeddings and 2-D convolutions, a gradient is a product of two factors. Its norm is computed from the factors
+    if these are smaller, in about the memory of a backward pass of the batch. See Goodfellow, "Efficient per-example gradient
+    computations" (2015). Other gradients are computed, and their squares summed.
 
     >>> w = tf.Variable([1.0, 2.0])
     >>> x = tf.constant([[3.0, 4.0], [0.0, 1.0]])
@@ -74,7 +74,7 @@ def clipped_gradients(
 
     The step of DP-SGD: Abadi et al., "Deep learning with differential privacy" (2016), algorithm 1. The noise is normal with
     standard deviation `noise_multiplier` · `max_norm` on the sum, from `generator` (`tf.random.Generator`, by default the global
-    one). An accountant tells the privacy that this buys, and none is part of gradtape. Two passes, one for the norms (see
+    one). The privacy spent has to be computed by an accountant, which is not part of gradtape. Two passes, one for the norms (see
     `per_example_norms`) and one for the sum: no per-example gradient is kept. Other arguments as for `per_example_gradients`;
     ValueError where `max_norm` is not positive or `noise_multiplier` negative.
 
@@ -94,7 +94,7 @@ def clipped_gradients(
         raise TypeError(f"generator must be a tf.random.Generator, received {generator!r}.")
     each = PerExample(loss_fn, sources, examples, keep_axis)
     norms = sqrt(total(_squared_norms(each, chunk_size)))
-    factors = minimum(tensor(max_norm, norms.dtype) / norms, ones([], norms.dtype))  # a norm of 0 gives inf, and so 1
+    factors = minimum(tensor(max_norm, norms.dtype) / norms, ones([], norms.dtype))  # a norm of 0: min(inf, 1) = 1
     sums = _sums(each, factors, chunk_size)
     noisy = isinstance(noise_multiplier, Tensor) or noise_multiplier > 0
     if noisy:

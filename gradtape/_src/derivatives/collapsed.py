@@ -1,8 +1,8 @@
-"""The sum of a Program over directions, where what is linear is computed once, of a sum: collapsed Taylor mode.
+"""The sum of a Program over directions, with its linear part applied once, to a sum: collapsed Taylor mode.
 
-The second derivative along a direction is a sum of products of first derivatives, which linear ops carry on to the result. These
-ops take the sum of such products over all directions. See Dangel et al., "Collapsing Taylor mode automatic differentiation"
-(2025).
+The second derivative along a direction is a sum of products of first derivatives, propagated to the result by linear ops. These
+ops are applied to the sum of such products over all directions. See Dangel et al., "Collapsing Taylor mode automatic
+differentiation" (2025).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
 
 
 def _sum_of_rows(rows: Tensor) -> Tensor:
-    """Return the sum over the first axis, as that of a matrix.
+    """Return the sum over the first axis, computed on a matrix.
 
-    Sums of rows that have an axis of length 1, which a product takes, XLA computes again for each of its columns on a CPU.
+    XLA on a CPU would repeat a sum of rows with an axis of length 1 for each column of a product that takes it.
     """
     count, *shape = extents_of(rows)
     summed: Tensor = reshape(reduce_sum(reshape(rows, (count, math.prod(shape))), 0), shape)
@@ -48,9 +48,9 @@ def _sum_of_rows(rows: Tensor) -> Tensor:
 
 
 def _split(program: Program, direction: int) -> tuple[Program, Program]:
-    """Return the Program of the terms to be summed, and that from the other parameters and the sums to the result."""
+    """Return two Programs: of the terms to sum, and of the result, from the other parameters and the sums."""
     moving, linear = {direction}, set()
-    terms: dict[int, None] = {}  # in the order in which they are met
+    terms: dict[int, None] = {}  # in the order of discovery
     for index, (_, _, *references) in enumerate(program.keys):
         if not moving.isdisjoint(references):
             moving.add(index)
@@ -68,9 +68,9 @@ def _split(program: Program, direction: int) -> tuple[Program, Program]:
 
 
 def _summed(program: Program, terms: list[int], moving: set[int], direction: int) -> tuple[Program, Program]:
-    """Return the Program of what is summed for these terms, and that from the other parameters and the sums to the result.
+    """Return two Programs: of the summands for these terms, and of the result, from the other parameters and the sums.
 
-    A term may be a product of two values that move, times what does not move: then the sum is that of the bare products.
+    A term may be a product of two moving values and fixed factors. Its summand is the product of the two moving values.
     """
     products = {t: found for t in terms if (found := _product(program, t, moving)) is not None}
     wanted = list(dict.fromkeys([products[t][0] if t in products else (t,) for t in terms]))
@@ -102,7 +102,7 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
 
 
 def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, int], list[int]] | None:
-    """Return the two values that an element-wise product begins with, and the ops from there to it, in their order."""
+    """Return the two moving factors of an elementwise product, and the ops from them to it, in order; None for other terms."""
     if term < 0 or len(program.keys[term]) != 4 or Trait.PRODUCT | Trait.ARITHMETIC not in program.keys[term][0].traits:
         return None
     chain, bases = [term], []
@@ -132,7 +132,7 @@ def _scales(program: Program, index: int, moving: set[int]) -> bool:
 
 
 def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
-    """Return whether a node is linear in what moves among its inputs."""
+    """Return whether a node is linear in its moving inputs."""
     op, _, *references = program.keys[index]
     places = [i for i, r in enumerate(references) if r in moving]
     if Trait.LINEAR in op.traits:
@@ -141,7 +141,7 @@ def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
 
 
 def _flat(program: Program) -> Program:
-    """Return a Program with the ops of those that it calls in their place."""
+    """Inline the calls of a Program."""
     with tracing.inner() as trace:
         trace.overrides = None
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
@@ -151,7 +151,7 @@ def _flat(program: Program) -> Program:
 def _replayed(
     program: Program, inputs: Sequence[Node], given: Mapping[int, Node], known: dict[int, Any] | None = None
 ) -> list[Any]:
-    """Record the ops of a Program and of those that it calls, but of values that are `given`; return its results."""
+    """Record the ops of a Program and of its calls, except for values that are `given`; return its results."""
     known = {} if known is None else known
     for i, value in enumerate((*inputs, *[engine.constant(c) for c in program.constants])):
         known[-1 - i] = given.get(-1 - i, value)

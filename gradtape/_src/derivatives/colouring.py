@@ -1,6 +1,7 @@
-"""Colours of the columns or rows of a sparse matrix: those of one colour are found together, from one product.
+"""Colourings of the columns or rows of a sparse matrix: one product yields all columns of a colour.
 
-Few colours are few products. The problem is hard in general, so several greedy colourings are tried and the fewest are taken.
+Few colours mean few products. The problem is NP-hard, so several greedy colourings are tried, and the one with the fewest colours
+is taken.
 Overviews: Gebremedhin, Manne and Pothen, "What color is your Jacobian?" (2005); Montoison, Dalle and Gebremedhin, "Revisiting
 sparse matrix coloring and bicoloring" (2025).
 """
@@ -19,21 +20,21 @@ from gradtape._src.derivatives.decompression import MOST_TERMS, terms_of
 from gradtape._src.derivatives.symmetric_colouring import acyclic, star
 
 MODES = ("forward", "reverse", "both", "symmetric", "substitution")
-MANY, VERY_MANY = 1_500_000, 8_000_000  # pairs of columns that meet in a row, for the orders that go through all pairs
-TREES = 100_000_000  # entries times colours: where an acyclic colouring looks at more, it is not tried
-WORTH = 2  # products that a second mode must save: it is a second program
-STRIDES, LONGEST = 6, 32  # of a stencil on a grid: offsets between its points, and how many points it has at most
-SAMPLE = 2_000  # pairs that a tiling is tried on first
+MANY, VERY_MANY = 1_500_000, 8_000_000  # pairs of columns that meet in a row, up to which orders by all pairs are tried
+TREES = 100_000_000  # entries times colours above which no acyclic colouring is tried
+WORTH = 2  # products that a second mode has to save, since it needs a second program
+STRIDES, LONGEST = 6, 32  # of a stencil on a grid, at most: offsets between its points, and points
+SAMPLE = 2_000  # pairs of columns on which a tiling is tested first
 
 Graph = Sequence[Sequence[int]]
 
 
 def coloured(pattern: Any, mode: str | None) -> tuple[str, np.ndarray]:
-    """Return the mode and the colours of a CSR pattern; for None those of "forward", "reverse" and "both" with the fewest.
+    """Return the mode and the colours of a CSR pattern; for None, the mode of the first three with the fewest colours.
 
-    "forward": of each column, such that two with an entry in one row differ. "reverse": of each row, likewise. "both": of each
-    column and then of each row; -1 for what is in no product. "symmetric" and "substitution": of each column. Where blocks along
-    the diagonal have one pattern, as the examples of a batch have, that is coloured once.
+    "forward": colours of the columns; two with an entry in the same row differ. "reverse": of the rows, likewise. "both": of the
+    columns, then of the rows, with -1 for those in no product. "symmetric" and "substitution": of the columns. If all diagonal
+    blocks have the same pattern, as for the examples of a batch, one block is coloured.
     """
     count = _blocks(pattern)
     height, width = [extent // count for extent in pattern.shape]
@@ -43,7 +44,7 @@ def coloured(pattern: Any, mode: str | None) -> tuple[str, np.ndarray]:
 
 
 def _blocks(pattern: Any) -> int:
-    """Return of how many blocks along the diagonal, all with one pattern, a matrix consists: as many as there can be."""
+    """Return the largest number of equal diagonal blocks that make up a pattern."""
     lengths, starts = np.diff(pattern.indptr), pattern.indptr
     most = math.gcd(*pattern.shape, pattern.nnz) if pattern.nnz else 1
     small = [d for d in range(1, math.isqrt(most) + 1) if most % d == 0]
@@ -87,7 +88,7 @@ def _longest(pattern: Any) -> int:
 
 
 def _columns(pattern: Any) -> np.ndarray:
-    """Return the fewest colours of columns that the candidates have. No colouring has fewer than the longest row has entries."""
+    """Return the candidates' colouring of the columns with the fewest colours; the longest row is a lower bound of these."""
     bound, best = _longest(pattern), np.arange(pattern.shape[1])
     if bound == len(best):
         return best
@@ -99,7 +100,7 @@ def _columns(pattern: Any) -> np.ndarray:
 
 
 def _candidates(pattern: Any) -> Iterator[Callable[[int], np.ndarray]]:
-    """Yield functions that colour columns, the quickest first; they are told how many colours are known to do."""
+    """Yield functions that colour the columns, the fastest first; their argument is the number of colours of the best so far."""
     sizes = np.bincount(pattern.indices, minlength=pattern.shape[1])
     yield lambda known: _greedy(pattern, range(len(sizes)))
     yield lambda known: _greedy(pattern, np.argsort(-sizes, kind="stable").tolist())
@@ -114,11 +115,11 @@ def _candidates(pattern: Any) -> Iterator[Callable[[int], np.ndarray]]:
 
 
 def _greedy(pattern: Any, order: Iterable[int]) -> np.ndarray:
-    """Return colours of columns, each the first that its rows have not, in an order.
+    """Return colours of the columns, assigned in an order: each gets the first colour that is free in its rows.
 
     Partial distance-2 colouring, algorithm 3.2 of Gebremedhin, Manne and Pothen, "What color is your Jacobian? Graph coloring for
-    computing derivatives" (2005). Of the orders, that by the number of entries is of Welsh and Powell (1967). A set of colours
-    is an integer with a bit for each.
+    computing derivatives" (2005). The order by the number of entries is that of Welsh and Powell (1967). A set of colours is an
+    integer with a bit for each.
     """
     columns = pattern.tocsc()
     starts, rows = columns.indptr.tolist(), columns.indices.tolist()
@@ -168,7 +169,7 @@ def _smallest_last(graph: Graph) -> list[int]:
 
 
 def _saturated(graph: Graph) -> np.ndarray:
-    """Return colours, given next to what has the most of them around it.
+    """Return colours, assigned next to the vertex with the most colours among its neighbours.
 
     Brélaz, "New methods to color the vertices of a graph" (1979).
     """
@@ -190,10 +191,10 @@ def _saturated(graph: Graph) -> np.ndarray:
 
 
 def _tiled(pattern: Any, known: int) -> np.ndarray:
-    """Return colours of a stencil's columns that come again over the grid: a sum of multiples of a point's coordinates.
+    """Return a periodic colouring of a stencil's columns: a sum of multiples of a point's coordinates, modulo their number.
 
     Goldfarb and Toint, "Optimal estimation of Jacobian and Hessian matrices that arise in finite difference calculations" (1984).
-    The coordinates are read off the offsets of the diagonals. With none below `known` colours all columns differ.
+    The coordinates come from the offsets of the diagonals. If none has fewer than `known` colours, all columns differ.
     """
     each, generator = np.arange(pattern.shape[1]), np.random.default_rng(0)
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
@@ -225,11 +226,11 @@ def _coordinates(numbers: np.ndarray, strides: Sequence[int]) -> np.ndarray:
 
 
 def _both_sides(pattern: Any, few: int | None) -> Iterator[np.ndarray]:
-    """Yield colours of some rows and of the columns that the other rows need, and the same with columns first.
+    """Yield colours of some rows, and of the columns for the other rows; then the same with rows and columns exchanged.
 
     A bipartition for direct determination: Coleman and Verma, "The efficient computation of sparse Jacobian matrices using
-    automatic differentiation" (1998). The rows are the longest ones: so many that the longest of the others, with the most of
-    them that meet in a column, are the fewest. Only what may do with `few` colours is yielded.
+    automatic differentiation" (1998). The rows set apart are the longest, in the number that allows the fewest colours by
+    `_longest_rows`. Colourings that need more than `few` colours are skipped.
     """
     for transposed in (False, True) if pattern.nnz else ():
         matrix = pattern.T.tocsr() if transposed else pattern
@@ -244,13 +245,13 @@ def _both_sides(pattern: Any, few: int | None) -> Iterator[np.ndarray]:
 
 
 def _longest_rows(pattern: Any) -> tuple[np.ndarray, int]:
-    """Return the rows to set apart, at least one, and the least number of colours that there can be then."""
+    """Return the rows to set apart, at least one, and a lower bound of the number of colours."""
     lengths = np.diff(pattern.indptr)
     order = np.argsort(-lengths, kind="stable")
-    ordered = pattern[order].tocsc()  # of each column the places in that order, the first of them first
+    ordered = pattern[order].tocsc()  # for each column, the positions of its rows in that order, ascending
     ordered.sort_indices()
     nth = np.arange(ordered.nnz) - np.repeat(ordered.indptr[:-1], np.diff(ordered.indptr)) + 1
-    meet = np.zeros(len(order) + 1, np.int64)  # in a column, of the first rows
+    meet = np.zeros(len(order) + 1, np.int64)  # most of the first rows that meet in a column
     np.maximum.at(meet, ordered.indices + 1, nth)
     least = np.maximum.accumulate(meet) + np.append(lengths[order], 0)
     count = int(np.argmin(least[1:])) + 1
@@ -258,7 +259,7 @@ def _longest_rows(pattern: Any) -> tuple[np.ndarray, int]:
 
 
 def _symmetric(pattern: Any, mode: str) -> np.ndarray:
-    """Return the fewest colours of a symmetric matrix from which entries, or their mirror images, can be told apart."""
+    """Return the colouring of a symmetric matrix with the fewest colours: each entry or its mirror image can be recovered."""
     graph = neighbours_of(pattern)
     if len(pattern.indices) == len(graph) ** 2:
         return np.arange(len(graph))
@@ -266,7 +267,7 @@ def _symmetric(pattern: Any, mode: str) -> np.ndarray:
     if len(pattern.indices) <= MANY / 4:
         orders.append(_smallest_last(graph))
     best = min([_numbers(star(graph, order)) for order in orders], key=_count)
-    if _longest(pattern) < _count(best):  # no two columns of a colour meet in a row: entries are alone there, too
+    if _longest(pattern) < _count(best):  # columns of a colour that share no row recover entries, too
         best = min(best, _columns(pattern), key=_count)
     if mode == "substitution" and len(pattern.indices) * _count(best) <= TREES:
         rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))

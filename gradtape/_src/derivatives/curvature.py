@@ -1,7 +1,7 @@
 """Curvature as data: diagonals of the Fisher and Gauss-Newton matrices, and the factors of K-FAC.
 
-A gradient G = AᵀB of one example is known by its factors (`ghost`). With one row in each, its squares are products of squares,
-and so are their sums over examples: no gradient of an example is made.
+The gradient G = AᵀB of one example is determined by its factors (`ghost`). If each has one row, the squares of G are products of
+squares, and their sum over examples is a matrix product. No gradient of a single example is formed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gradtape._src.ops.math.reduction import reduce_mean, reduce_sum
 
 
 class Outputs(PerExample):
-    """Results of a function of one example, flat, in the place of its loss."""
+    """A function of one example, with all its results, flattened, in place of a loss."""
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
         """Return the results for one example, whose tensors are `rows`, as a vector."""
@@ -44,7 +44,7 @@ class Outputs(PerExample):
 
 
 def _factors_of(gradient: Node) -> Factors | None:
-    """Return the factors A and B of a gradient AᵀB in the layout of its source, if it has any."""
+    """Return the factors A and B of a gradient AᵀB in the layout of its source; None if it has none."""
     found = FACTORS[gradient.op.plain](gradient) if gradient.trace is not None and gradient.op.plain in FACTORS else None
     return None if found is None or found.a is None else found
 
@@ -55,7 +55,7 @@ def _square(x: Tensor) -> Tensor:
 
 
 def _made(gradients: Program, key: str, make: Callable[[Node], list[Tensor]]) -> tuple[Program, list[int]]:
-    """Return the Program with the parameters of `gradients` and some results for each of its outputs, and how many for each."""
+    """Return a Program that applies `make` to each output of `gradients`, and the number of results for each."""
     if key not in gradients.derived:
         with tracing.inner() as inner:
             inner.overrides = None
@@ -68,7 +68,7 @@ def _made(gradients: Program, key: str, make: Callable[[Node], list[Tensor]]) ->
 
 
 def _squares(gradient: Node) -> list[Tensor]:
-    """Return the squares of a gradient; or those of its factors, if it is a product of two vectors."""
+    """Return the squares of a gradient, or those of its factors if it is a product of two vectors."""
     factors = _factors_of(gradient)
     if factors is not None and factors.a is not None and extents_of(factors.a)[0] == 1:
         return [_square(factors.a[0]), _square(factors.b[0])]
@@ -113,8 +113,8 @@ def fisher_diagonal(
 
     It has the structure and shapes of `sources`. Arguments and errors are those of `per_example_gradients`. `loss_fn` is the
     negative logarithm of an example's probability. With the labels of the data this is the empirical Fisher matrix. For the true
-    one let `loss_fn` draw labels from the model: random ops draw other numbers for each example. Gradients of examples are not
-    made where they are products of two vectors, as those of a dense layer on vectors.
+    one let `loss_fn` draw labels from the model: random ops draw other numbers for each example. Gradients of single examples are
+    not formed if they are products of two vectors, as those of a dense layer on vectors.
     See Kunstner, Balles and Hennig, "Limitations of the empirical Fisher approximation" (2019).
 
     >>> w = tf.Variable([1.0, 2.0])
@@ -143,12 +143,12 @@ def ggn_diagonal(
     """Return the diagonal of the Gauss-Newton matrix Jᵀ H J, the mean over the examples, in the structure of `sources`.
 
     `f` returns the results for one example, one real tensor; J is their Jacobian. H is the Hessian of `loss`, a scalar function
-    of that tensor (None: half the sum of squares, so that H is 1). It must be convex: negative eigenvalues of H are taken for 0.
+    of that tensor (None: half the sum of squares, so that H is 1). It must be convex: negative eigenvalues of H count as 0.
     Other arguments are those of `per_example_gradients`. There is a backward pass for each result, all in one program, exact. For
     a loss that is the negative logarithm of a probability it is the diagonal of the Fisher matrix, with no labels drawn.
     See Schraudolph, "Fast curvature matrix-vector products for second-order gradient descent" (2002).
 
-    NotImplementedError where `f` or `loss` looks at values.
+    Raises NotImplementedError if `f` or `loss` needs concrete values.
 
     >>> w = tf.Variable([1.0, 2.0])
     >>> x = tf.constant([[1.0, 0.0], [0.0, 3.0]])
@@ -171,7 +171,7 @@ def ggn_diagonal(
 
 
 def _root(curving: Program, given: Sequence[Tensor]) -> Tensor:
-    """Return S with SᵀS = H, for the Hessian whose products the Program gives."""
+    """Return S with SᵀS = H, for the Hessian H whose products with vectors the Program `curving` computes."""
     units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
     (rows,) = call_vectorized(curving, [units.node, *[x.node for x in given]], [True, *[False] * len(given)])
     matrix = EagerTensor(rows)
@@ -189,7 +189,7 @@ def _traced(each: Any, name: str) -> Any:
 
 
 def _kronecker(gradient: Node) -> list[Tensor]:
-    """Return AᵀA, averaged over the rows of A, and BᵀB; of a vector, whose A is 1, the product with itself."""
+    """Return AᵀA, averaged over the rows of A, and BᵀB. For a vector, A is 1 and B the gradient."""
     factors = _factors_of(gradient)
     if factors is not None and factors.a is not None:
         a, b = factors.a, factors.b

@@ -1,4 +1,4 @@
-"""Terms of the entries of a matrix: the elements of its products with sums of columns, or of rows, that they are made of."""
+"""Decompression: each entry of a matrix as a sum of elements of its products with sums of columns, or of rows."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-MOST_TERMS = 16  # for an entry, on average: where substitution takes more, it is not worth it
-MOST_ROUNDS = 100  # of substitution
+MOST_TERMS = 16  # terms of an entry on average, above which substitution is not worth it
+MOST_ROUNDS = 100  # rounds of substitution, at most
 
 
 def _places(shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, colours: np.ndarray, mode: str) -> list[np.ndarray]:
-    """Return the places of the entries in the products, flattened: in those of columns, in those of rows, -1 where in none.
+    """Return the positions of the entries in the flattened products, of columns and of rows; -1 for an entry that has none.
 
-    Of a symmetric matrix: the places of the entries, and those of their mirror images.
+    For a symmetric matrix: the positions of the entries, and of their mirror images.
     """
     height, width = shape
     if mode == "forward":
@@ -23,7 +23,7 @@ def _places(shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, colou
     if mode != "both":
         return [colours[columns] * height + rows, colours[rows] * height + columns]
     forward, reverse = colours[:width][columns], colours[width:][rows]
-    count = int(colours[:width].max(initial=-1)) + 1  # products of columns stand first
+    count = int(colours[:width].max(initial=-1)) + 1  # products of columns come first
     behind = count * height + (reverse - count) * width + columns
     return [np.where(forward < 0, -1, forward * height + rows), np.where(reverse < 0, -1, behind)]
 
@@ -31,10 +31,10 @@ def _places(shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, colou
 def terms_of(
     shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, colours: np.ndarray, mode: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the terms whose sums are the entries: of each the entry, the place in the products and the sign; None if none do.
+    """Return the terms whose sums are the entries: the entry, position in the products and sign of each; None if impossible.
 
-    An entry that is alone at a place of a product is that number. Only for "substitution" it may be what is left when all
-    others at that place have been found: its terms are the place, and theirs with the other sign.
+    An entry that is alone at a position of a product equals that element. For "substitution", an entry may also be the element
+    minus the entries found before: its terms are the position, and the terms of those entries with the opposite sign.
     """
     readings = _places(shape, rows, columns, colours, mode)
     mirrored = mode in ("symmetric", "substitution")
@@ -42,7 +42,7 @@ def terms_of(
     if mirrored:
         low, high = np.minimum(rows, columns), np.maximum(rows, columns)
         unknown = np.unique(low * shape[1] + high, return_inverse=True)[1]
-    # what stands at which place: the mirror image has a place of its own, and is the same unknown
+    # the unknowns at each position; a mirror image has its own position, but is the same unknown
     places, members = (readings[0], unknown) if mirrored else (np.concatenate(readings), np.tile(unknown, len(readings)))
     used = places >= 0
     numbers, places = np.unique(places[used], return_inverse=True)
@@ -52,7 +52,7 @@ def terms_of(
     live = np.ones(len(places), bool)
     while (read < 0).any():
         left = np.bincount(places[live], minlength=size)
-        alone = np.flatnonzero(live & (left[places] == 1))[::-1]  # of two places of an unknown the first stands
+        alone = np.flatnonzero(live & (left[places] == 1))[::-1]  # reversed, so that the first of two positions wins
         if not len(alone) or len(rounds) == (MOST_ROUNDS if mode == "substitution" else 1):
             return None
         read[members[alone]] = places[alone]
@@ -65,12 +65,12 @@ def terms_of(
 
 
 def _unrolled(places: np.ndarray, members: np.ndarray, read: np.ndarray, rounds: list[np.ndarray], size: int) -> Any:
-    """Return the matrix of 1 and -1 that makes unknowns of places, where each takes away those of earlier rounds at its place."""
+    """Return the matrix of ±1 from positions to unknowns: each unknown subtracts those of earlier rounds at its position."""
     from scipy import sparse
 
     count = len(read)
     at = np.full(size, -1)
-    at[read] = np.arange(count)  # which unknown a place gives
+    at[read] = np.arange(count)  # the unknown that is read at a position
     others = (at[places] >= 0) & (at[places] != members)
     ones = np.ones(int(others.sum()), np.int8)
     known = sparse.csr_matrix((ones, (at[places[others]], members[others])), (count, count))

@@ -1,8 +1,8 @@
-"""The dependence of a result's elements on the arguments' elements: read off a Program, without their values.
+"""The dependence of a result's elements on the arguments' elements: determined from a Program, without their values.
 
 Dependence is propagated through the nodes of the Program, by rules for types of ops, or through the primitives of a node's kernel
-(`dependence_rules`). It is never too small: where nothing better is known, everything depends on everything. That is so for an
-op whose gradient was overridden. Of a custom gradient the gradient's Program is followed.
+(`dependence_rules`). It may be too large, never too small: without a rule, as for an op with an overridden gradient, every
+element depends on all. For a custom gradient, the gradient's Program is followed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, bl
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
 from gradtape._src.derivatives.spectral import DERIVATIVE, Derivative
 
-MOST_TRIPS = 64  # the body of a longer loop is not followed trip by trip
+MOST_TRIPS = 64  # trips up to which the body of a loop is followed trip by trip
 
 
 def dependence(program: Program, results: int, width: int, first: dict[Any, int], values: Sequence[Any]) -> tuple[Any, bool]:
-    """Return the pattern of the first `results` outputs of a Program, and whether it holds for any other values.
+    """Return the pattern of the first `results` outputs of a Program, and whether it holds for all values.
 
-    The pattern is a boolean CSR matrix, with a row for each element of the outputs and `width` columns; `first` says at which
-    column those of a parameter begin. `values` are those of the other parameters, None where they are not known.
+    The pattern is a boolean CSR matrix, with a row for each element of the outputs and `width` columns; `first` is the first
+    column of each parameter. `values` are the values of the other parameters, or None if unknown.
     """
     consulted: list[bool] = []
 
@@ -60,7 +60,7 @@ def dependence(program: Program, results: int, width: int, first: dict[Any, int]
 
 
 def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:
-    """Return the outputs of a Program."""
+    """Return the dependences of a Program's outputs."""
     leaves = [*parameters, *[Value(c.shape, c.dtype, None, c) for c in program.constants]]
     values: list[Any] = []
     for (op, attrs, *references), of in zip(program.keys, program.avals, strict=True):
@@ -74,7 +74,7 @@ def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:
 
 
 def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> list[Value]:
-    """Return the outputs of one op. Nothing differentiable passes through integers, so they depend on nothing."""
+    """Return the dependences of one op's outputs. Integers have no derivative, so they depend on nothing."""
     if is_call(op):
         return of_program(attrs[0], inputs)
     parts = [x.dependence for x in inputs]
@@ -86,7 +86,7 @@ def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> l
         found = _of_custom(Closed(*attrs), inputs)
     elif op is CUSTOM or op.impure:
         found = [everything(parts, a.size) for a in avals]
-    elif op.gradient is None and not op.structured:  # nothing flows back, as through StopGradient and Floor
+    elif op.gradient is None and not op.structured:  # ops without a gradient, such as StopGradient and Floor
         return [Value(a.shape, a.dtype) for a in avals]
     elif Trait.BLOCKWISE in op.traits:
         found = blockwise(inputs, [a.shape for a in avals], len(inputs) - (Trait.SHARES_LAST in op.traits))
@@ -104,9 +104,9 @@ def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> l
 
 
 def _of_custom(closed: Closed, inputs: Sequence[Value]) -> list[Any]:
-    """Return the results of a function with a gradient of its own: their own dependence, and what the gradient sends back.
+    """Return the dependences of a function with a custom gradient: the union of those of its ops and of its gradient.
 
-    Forward mode may differentiate the function's own ops. The gradient's Program gives the pattern of the transpose.
+    Forward mode may differentiate the function's ops. The gradient's Program determines the pattern of the transpose.
     """
     results = inputs[: closed.results]
     found = [x.dependence for x in results]
@@ -135,7 +135,7 @@ def _dependences(program: Program, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _of_structured(op: StructuredOp, attrs: Any, inputs: Sequence[Value]) -> list[Any] | None:
-    """Return the results of a branch or loop; None if they may depend on all inputs."""
+    """Return the dependences of a branch's or loop's results; None if they may depend on all inputs."""
     bodies = op.bodies(attrs)
     if op.kind is BRANCH:
         ways = [_dependences(body.program, [inputs[i] for i in body.takes]) for body in bodies]
@@ -148,12 +148,12 @@ def _of_structured(op: StructuredOp, attrs: Any, inputs: Sequence[Value]) -> lis
 
 
 class _Patterns:
-    """The Interpreter whose values are dependences."""
+    """The Interpreter that propagates dependences."""
 
     residuals = True
 
     def call(self, program: Program, inputs: Sequence[Value]) -> list[Value]:
-        """Return the outputs of a body."""
+        """Return the dependences of a body's outputs."""
         return of_program(program, inputs)
 
     def holds(self, program: Program, inputs: Sequence[Value]) -> bool:
@@ -173,7 +173,7 @@ class _Patterns:
         return value.row(at)
 
     def stacked(self, rows: Sequence[Value], of: Aval, count: int) -> Value:
-        """Return the dependence of all rows."""
+        """Return the dependence of the stacked rows."""
         width = next((v.dependence.shape[1] for v in rows if v.dependence is not None), None)
         if width is None:
             return Value((count, *of.shape), of.dtype)
@@ -181,12 +181,12 @@ class _Patterns:
         return Value((count, *of.shape), of.dtype, sparse.vstack(parts, "csr"))
 
     def constant(self, number: int) -> Value:
-        """Return a pattern that depends on nothing."""
+        """Return a known scalar, which depends on nothing."""
         return Value((), np.dtype(np.int64), None, np.array(number, np.int64))
 
 
 def _settled(body: HeldProgram, limit: int | None, inputs: Sequence[Value]) -> list[Any] | None:
-    """Return the carry of a loop after any number of trips, at most `limit`; None if it has not settled by then."""
+    """Return the dependence of a loop's carry after up to `limit` trips; None if it still grows after MOST_TRIPS."""
     values = [Value(x.shape, x.dtype, x.dependence) if p in body.carried else x for p, x in enumerate(inputs)]
     for _ in range(MOST_TRIPS if limit is None else min(limit, MOST_TRIPS)):
         given = _dependences(body.program, values)
@@ -205,7 +205,7 @@ def _settled(body: HeldProgram, limit: int | None, inputs: Sequence[Value]) -> l
 
 
 def of_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Value]) -> list[Value]:
-    """Return the results of a kernel, from those of its primitives."""
+    """Return the dependences of a kernel's results, through its primitives."""
     values: dict[Any, Value] = dict(zip(jaxpr.invars, inputs, strict=True))
     values |= {var: Value(np.shape(c), var.aval.dtype, None, c) for var, c in zip(jaxpr.constvars, consts, strict=True)}
 
@@ -224,7 +224,7 @@ def of_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Value]) -> list
 
 
 def _for_any_platform(equation: Any, inputs: Sequence[Value]) -> list[Value]:
-    """Return the results of what is computed in one way for each platform: the way that shows the fewest dependences."""
+    """Return the results of a computation with one branch for each platform, by the branch with the fewest dependences."""
     ways = [of_jaxpr(branch.jaxpr, branch.consts, inputs) for branch in equation.params["branches"]]
     return min(ways, key=lambda way: sum(v.dependence.nnz for v in way if v.dependence is not None))
 

@@ -1,7 +1,7 @@
-"""Rules of dependence for JAX's primitives, by families: element by element, moved about, summed up, multiplied.
+"""Rules of dependence for JAX's primitives, by families: elementwise, moves, sums, products.
 
 A dependence is a boolean CSR matrix. It has a row for each element of a value (in C order) and a column for each element of the
-argument. The dependence of a move is found by moving the elements' numbers in place of the elements.
+argument. For a primitive that moves elements, the rule applies it to the elements' numbers.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gradtape._src.core.platform.arrays import lax
 
 
 class Unknown(Exception):
-    """A value that is needed depends on the argument, or has none."""
+    """Raised when a rule needs a value that depends on the argument, or is unknown."""
 
 
 class Value:
-    """A value of a computation: on what each of its elements depends (None: on nothing), and how to get it if it is known."""
+    """A value of a computation: the dependence of its elements (None: on nothing), and the value itself if it is known."""
 
     __slots__ = ("_known", "dependence", "dtype", "shape")
 
@@ -31,7 +31,7 @@ class Value:
         self.shape, self.dtype, self.dependence, self._known = tuple(shape), dtype, dependence, known
 
     def known(self) -> Any:
-        """Return the value; Unknown where it has none."""
+        """Return the value; raise Unknown if it is not known."""
         if callable(self._known):
             self._known = self._known()
         if self._known is None:
@@ -46,7 +46,7 @@ class Value:
 
     @property
     def numbers(self) -> np.ndarray:
-        """The numbers of the elements, in their places."""
+        """The numbers of the elements, in the shape of the value."""
         return np.arange(math.prod(self.shape)).reshape(self.shape)
 
 
@@ -65,7 +65,7 @@ def union(parts: Sequence[Any]) -> Any:
 
 
 def everything(parts: Sequence[Any], size: int) -> Any:
-    """Return the dependence of `size` elements that all depend on the same as any part."""
+    """Return the dependence of `size` elements, each of which depends on everything that any part depends on."""
     present = [p for p in parts if p is not None]
     columns = np.unique(np.concatenate([p.indices for p in present]))
     indices = np.tile(columns, size)
@@ -90,7 +90,7 @@ def gathered(dependence: Any, groups: np.ndarray, count: int) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Element by element
+# Elementwise
 
 
 def _elementwise(equation: Any, inputs: Sequence[Value]) -> list[Any]:
@@ -116,7 +116,7 @@ ELEMENTWISE = """
 """.split()
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Moved about: functions of the elements' numbers
+# Moves: functions of the elements' numbers
 
 
 def _moved(move: Callable[[dict[str, Any], np.ndarray], np.ndarray]) -> Callable[..., list[Any]]:
@@ -173,7 +173,7 @@ def _split(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _indexed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Gather and dynamic_slice, whose places must be known."""
+    """Apply gather or dynamic_slice; their indices must be known."""
     x, *places = inputs
     if x.dependence is None or any(p.dependence is not None for p in places):
         raise Unknown
@@ -184,7 +184,7 @@ def _indexed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _updated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply dynamic_update_slice and scatter: elements of both, those of the update numbered on from those of the first."""
+    """Apply dynamic_update_slice or scatter. The elements of the update are numbered after those of the operand."""
     scatter = equation.primitive.name == "scatter"
     x, update, *places = (inputs[0], inputs[2], inputs[1]) if scatter else inputs
     if any(p.dependence is not None for p in places):
@@ -197,9 +197,9 @@ def _updated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _scattered(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply a scatter that combines: an element depends on its own before, and on all updates that arrive there.
+    """Apply a scatter that combines: an element depends on its previous value, and on all updates at its position.
 
-    Where they arrive is found by the gather from the same places, of the elements' numbers.
+    A gather of the elements' numbers with the same indices finds these positions.
     """
     x, places, update = inputs
     if places.dependence is not None:
@@ -229,7 +229,7 @@ def _scattered(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Summed up
+# Sums
 
 
 def _reduced(equation: Any, inputs: Sequence[Value]) -> list[Any]:
@@ -242,7 +242,7 @@ def _reduced(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _accumulated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply a cumulative op: element k along the axis depends on all before it, or after it."""
+    """Apply a cumulative op: element k along the axis depends on itself and all before it, or all after it."""
     (x,) = inputs
     axis, extent = equation.params["axis"], x.shape[equation.params["axis"]]
     numbers = np.moveaxis(x.numbers, axis, -1).reshape(-1, extent)
@@ -290,13 +290,13 @@ def _windowed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Matrices by themselves
+# Batches of matrices
 
 
 def blockwise(inputs: Sequence[Value], shapes: Sequence[tuple[int, ...]], batches: int) -> list[Any]:
-    """Return the dependences of results of such `shapes`: those for a matrix depend on all of the inputs for it.
+    """Return the dependences of results of these `shapes`: the result of a matrix depends on all elements of its inputs.
 
-    The first `batches` inputs are batches of matrices, the others for all.
+    The first `batches` inputs are batches of matrices; the others are shared by the batch.
     """
     first = inputs[:batches]
     batch = np.broadcast_shapes(*[x.shape[:-2] for x in first])
@@ -313,14 +313,14 @@ def blockwise(inputs: Sequence[Value], shapes: Sequence[tuple[int, ...]], batche
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Multiplied
+# Products
 
 
 def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply dot_general. A factor that is known counts where it is not zero."""
+    """Apply dot_general. Zeros of a known factor are left out."""
     contracted, batched = equation.params["dimension_numbers"]
     (out,) = [v.aval for v in equation.outvars]
-    orders, extents = [], []  # of each factor: its axes as batches, rows, steps; and how many there are of each
+    orders, extents = [], []  # for each factor: its axes in the order batches, rows, steps; and the size of each group
     for x, steps, batches in zip(inputs, contracted, batched, strict=True):
         rows = [a for a in range(len(x.shape)) if a not in batches and a not in steps]
         orders.append((*batches, *rows, *steps))
@@ -344,9 +344,7 @@ def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _convolved(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply a convolution: an output element depends on the window of the image under it; of the filter, if that depends, on
-    all.
-    """
+    """Apply a convolution: an output element depends on its window of the image, and on all of a filter that is not constant."""
     image, kernel = inputs
     params = equation.params
     (out,) = [v.aval for v in equation.outvars]
@@ -360,7 +358,7 @@ def _convolved(equation: Any, inputs: Sequence[Value]) -> list[Any]:
             dimension_numbers=spec, precision=lax.Precision.HIGHEST,
         )
     )((image.numbers + 1).astype(np.float64))  # fmt: skip
-    # [batch, channels · window, *space], of numbers from 1; 0 is padding
+    # [batch, channels · window, *space]: element numbers from 1, and 0 for padding
     found = np.rint(np.moveaxis(np.asarray(patches), [*spec.out_spec], range(patches.ndim))).astype(np.int64)
     batch, _, *space = found.shape
     groups = params["feature_group_count"]

@@ -22,7 +22,7 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 
 def _point(f: Callable[[Any], Any], x: Any, what: str) -> Tensor:
-    """Return a point as a tensor of its own; TypeError or ValueError for a bad call."""
+    """Copy a point to a tensor of its own; raise TypeError or ValueError for a bad call."""
     if not callable(f):
         raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
     point: Tensor = identity(tensor(x))
@@ -70,8 +70,8 @@ def laplacian(f: Callable[[Any], Any], x: Any, chunk_size: int | None = None) ->
 
     Second derivatives along the unit vectors are taken in forward mode, so the Hessian is never made: all at once, where linear
     ops take one sum of them (collapsed Taylor mode), or `chunk_size` at a time where memory is short. It has derivatives of any
-    order to `x` and to what `f` uses. For a batch of points, `tf.vectorized_map` of it.
-    NotImplementedError where `f` looks at values, ValueError where it has effects.
+    order with respect to `x` and to the variables and tensors that `f` uses. For a batch of points, use `tf.vectorized_map`.
+    Raises NotImplementedError if `f` needs concrete values, ValueError if it has effects.
 
     >>> potential = lambda x: 1.0 / tf.norm(x)  # harmonic in three dimensions
     >>> print(round(abs(float(tf.autodiff.laplacian(potential, tf.constant([1.0, 2.0, 2.0])))), 5))

@@ -29,11 +29,11 @@ from gradtape._src.ops.math.compare import equal, less_equal, logical_and, logic
 from gradtape._src.ops.math.reduction import reduce_sum
 
 INT32 = np.dtype(np.int32)
-NODES = 10  # of the polynomial in the derivative's place: its error is below rounding up to gaps of a tenth of an eigenvalue
-ROUNDING = 4.0  # units of rounding that a value of the function may be off by
-AGREEING = 10.0  # times its error that a quotient may differ from the integral which takes its place
+NODES = 10  # of the polynomial that replaces the derivative: exact to rounding for gaps of up to a tenth of an eigenvalue
+ROUNDING = 4.0  # assumed error of a value of the function, in units of rounding
+AGREEING = 10.0  # difference between a quotient and its integral up to which they agree, in errors of the quotient
 
-Values = Callable[[int, Tensor], Tensor]  # the derivative of that order, at points
+Values = Callable[[int, Tensor], Tensor]  # (order, points) → the derivative of this order at the points
 
 
 def _choices_avals(x: Aval, order: int) -> tuple[Aval, ...]:
@@ -46,8 +46,8 @@ def _choices_avals(x: Aval, order: int) -> tuple[Aval, ...]:
 def _choices(x: Any, *, order: int) -> tuple[Any, ...]:
     """Return all sorted choices of `order + 1` of the n columns of `x`, in lexicographic order.
 
-    The places of their columns; the places of the choices without the last, and without the first column, among those of
-    `order`; and the places of the choices for any columns, [n, …, n].
+    The three results: the columns of each choice; the positions, among choices of `order` columns, of the choice without its last
+    and without its first column; and the positions of the choices for any columns, [n, …, n].
     """
     count = x.shape[-1]
 
@@ -71,8 +71,8 @@ not_differentiable(_choices, because="the choices depend on the shape alone")
 def divided_differences(values: Values, x: Tensor, order: int) -> Tensor:
     """Return `f[xᵢ, xⱼ, …]` for all choices of `order + 1` of the numbers `x`, [..., n], in ascending order: [..., n, …, n].
 
-    `values(j, points)` is the j-th derivative of f, element-wise. Quotient or integral: the one with the smaller error is taken.
-    `error` is what either is off by if derivatives have the accuracy of their dtype, `most` if only values of f have it.
+    `values(j, points)` is the j-th derivative of f, elementwise. Of quotient and integral, the more accurate one is taken.
+    `error` is its error if derivatives have the accuracy of their dtype, `most` if only values of f do.
     """
     rounding = float(np.finfo(x.dtype.as_numpy_dtype).eps)
     found = values(0, x)
@@ -88,7 +88,7 @@ def divided_differences(values: Values, x: Tensor, order: int) -> Tensor:
         off, most_off = [(gather(e, shorter[0], axis=-1) + gather(e, shorter[1], axis=-1)) / width for e in (error, most)]
         integral, left = _integral(values, points)
         left = left + stop_gradient(abs_(integral)) * (ROUNDING * rounding)
-        # A quotient that differs by more than it can be off by tells that the polynomial has missed something, such as a step.
+        # If the quotient differs by more than its error, the polynomial has missed a feature of f, such as a step.
         agreeing = less_equal(stop_gradient(abs_(integral - quotient)), AGREEING * most_off)
         by_integral = logical_or(together, logical_and(agreeing, less_equal(left, off)))
         found = where(by_integral, integral, quotient)
@@ -114,7 +114,7 @@ def _polynomial(order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _integral(values: Values, points: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the divided difference as an integral of the derivative's polynomial in between, and an estimate of its error."""
+    """Return the divided difference as an integral of the derivative's interpolating polynomial, and an estimate of its error."""
     order = len(points) - 1
     nodes, coefficients, integrals = _polynomial(order)
     middle, half = (points[0] + points[-1]) / 2.0, (points[-1] - points[0]) / 2.0

@@ -1,4 +1,4 @@
-"""Estimates from products with a Hessian, without the whole of it: trace, norm, diagonal."""
+"""Estimates of a Hessian's trace, norm and diagonal from products with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gradtape._src.ops.random.draws import stateless_uniform, uniform
 
 
 class Hessian:
-    """The Hessian of a function at a point, as what it does to stacks of vectors."""
+    """The Hessian of a function at a point, as a product with stacks of vectors."""
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any, what: str, chunk_size: int | None = None) -> None:
         self.at = Evaluation(gradients_of(f, sources, what), args, sources)
@@ -35,7 +35,7 @@ class Hessian:
                 raise ValueError(f"{what} is of functions of real numbers; one source has dtype {x.dtype.name}. Give its parts.")
 
     def products(self, vectors: Sequence[Tensor], only: int | None = None) -> list[Tensor]:
-        """Return the products with stacked vectors, one stack for each source; `only`: of that source's diagonal block."""
+        """Return the products with stacked vectors, one stack for each source; `only`: use the diagonal block of that source."""
         targets, sources = self.at.targets.leaves, self.at.active
         if only is not None:
             targets, sources = [targets[only]], [sources[only]]
@@ -159,7 +159,7 @@ def hessian_diagonal(
 
 
 def signs_of(shape: Any, dtype: Any, seed: int | None, position: Any) -> Tensor:
-    """Draw random signs; those of a seed differ from position to position (an int, or a pair of them)."""
+    """Draw random signs; with a seed they also depend on `position`, an int or a pair of ints."""
     if seed is None:
         numbers = uniform(shape)
     else:
@@ -175,7 +175,7 @@ def _total(parts: Sequence[Tensor]) -> Tensor:
 
 
 def check_samples(samples: int, what: str = "samples", least: int = 1) -> None:
-    """Raise ValueError if a number of samples, or of something else, is no int, or too small."""
+    """Raise ValueError if a number, such as that of samples, is not an int or is below `least`."""
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < least:
         expected = "a positive int" if least == 1 else f"an int of at least {least}"
         raise ValueError(f"{what} must be {expected}, received {samples!r}.")

@@ -1,4 +1,4 @@
-"""A function at a point, under a tape: what every derivative of a function begins with."""
+"""The evaluation of a function at a point under a tape, as the first step of every derivative."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradtape._src.ops.array.shape import identity
 
 
 class Nest:
-    """The leaves of a nest (of what holds a variable, as those of Keras do, the variable), and how to pack others like them."""
+    """The leaves of a nest, and a method to pack others in its structure. A Keras variable's leaf is the variable inside."""
 
     __slots__ = ("leaves", "spec")
 
@@ -32,9 +32,7 @@ class Nest:
         return nest.unflatten(self.spec, leaves)
 
     def like(self, value: Any, what: str) -> list[Tensor]:
-        """Return the leaves of `value` as tensors of this nest's dtypes and shapes; ValueError or TypeError if they do not
-        fit.
-        """
+        """Convert the leaves of `value` to tensors of this nest's dtypes and shapes; ValueError or TypeError if impossible."""
         leaves = nest.flatten_with_spec(value)[0]
         if len(leaves) != len(self.leaves):
             raise ValueError(f"{what} must have the structure {self.spec}, one tensor for each leaf; received {value!r}.")
@@ -54,16 +52,16 @@ class Nest:
 
 
 class Evaluation:
-    """`f(*args)` with everything that a derivative needs: a persistent tape, its sources, its results.
+    """The evaluation `f(*args)` for a derivative: a persistent tape, the sources, the results.
 
-    `sources` are what is differentiated with respect to: variables and tensors that `f` uses; without them, the floating
-    arguments. Arguments of other dtypes are handed on as they are, and have no derivative.
+    `sources` are the variables and tensors to differentiate with respect to; by default the floating arguments. Arguments of
+    other dtypes are passed on unchanged, and have no derivative.
     """
 
     __slots__ = ("result", "sources", "tape", "targets", "wanted")
     tape: GradientTape
     sources: Nest
-    wanted: list[int]  # which leaves of the sources have a derivative
+    wanted: list[int]  # indices of the sources' leaves that have a derivative
     targets: Nest
     result: Any
 
@@ -109,7 +107,7 @@ class Evaluation:
         return complete
 
     def scalar(self, what: str) -> Tensor:
-        """Return the one scalar that the function gave; ValueError for any other result."""
+        """Return the function's result if it is one scalar; else raise ValueError."""
         if len(self.targets.leaves) != 1 or self.targets.leaves[0].shape.rank != 0:
             shapes = ", ".join(str(t.shape) for t in self.targets.leaves)
             raise ValueError(
@@ -126,12 +124,12 @@ def inexact(x: Any) -> bool:
 
 
 def kinds_of(leaves: Sequence[Any]) -> str:
-    """Return the dtypes of tensors and variables, and the classes of other leaves, as an error names them."""
+    """Return the dtypes of tensors and variables, and the classes of other leaves, for an error message."""
     return ", ".join(sorted({x.dtype.name if isinstance(x, (Tensor, Variable)) else type(x).__name__ for x in leaves}))
 
 
 def own(x: Any) -> Any:
-    """Copy an argument to a tensor of its own, so that one tensor given twice is two arguments; other objects stay."""
+    """Copy a tensor argument, so that the same tensor given twice is two arguments; return other objects unchanged."""
     if x is None or isinstance(x, (Stored, IndexedSlices, bool, int, str)):
         return x
     try:

@@ -1,10 +1,10 @@
-"""Norms of per-example gradients without the gradients: "ghost norms", read off the gradient Program of one example.
+"""Norms of per-example gradients without the gradients ("ghost norms"), from the gradient Program of one example.
 
 A gradient G = AᵀB of A [t, m] and B [t, n] has ‖G‖² = Σ (AAᵀ ∘ BBᵀ). That takes t² numbers where G takes m·n (Goodfellow,
 "Efficient per-example gradient computations" (2015), for t = 1; Li, Tramèr, Liang and Hashimoto, "Large language models can be
 strong differentially private learners" (2022), section 4.1, for sequences; Bu, Mao and Xu, "Scalable and efficient training of
 large convolutional neural networks with differential privacy" (2022), section 3, for convolutions). The same holds for the rows
-that a lookup adds up. Anything else is computed as it is, and its squares summed.
+that a lookup adds up. Any other gradient is computed, and its squares summed.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from gradtape._src.ops.nn.patches import extract_patches
 
 
 class Factors(NamedTuple):
-    """A part AᵀB of a gradient: `gram` gives AAᵀ [t, t], which for a lookup says which rows are the same; `b` is B [t, n]."""
+    """A part AᵀB of a gradient: `a` is A [t, m], `b` is B [t, n]. A lookup has `rows` [t] instead: row numbers of the table."""
 
     a: Tensor | None
     b: Tensor
     rows: Tensor | None
-    size: int  # how many numbers A has
+    size: int  # number of elements of A
 
 
 def norms_program(gradients: Program) -> Program:
-    """Return the Program with the parameters of `gradients` that gives, for each of its outputs, the square of its norm."""
+    """Return the Program of the squared norm of each output of `gradients`, with its parameters."""
     known: Program | None = gradients.derived.get("squared norms")
     if known is None:
         count = len(gradients.parameters) - len(gradients.constants)
@@ -58,7 +58,7 @@ def norms_program(gradients: Program) -> Program:
 
 
 def squared_norm(gradient: Node) -> Tensor:
-    """Return the sum of the squares of a gradient's elements, by its factors where they are the smaller."""
+    """Return the sum of the squares of a gradient's elements, by its factors if these are smaller."""
     parts = factors_of(gradient)
     if parts:
         steps = sum([int(extents_of(p.b)[0]) for p in parts])
@@ -68,7 +68,7 @@ def squared_norm(gradient: Node) -> Tensor:
 
 
 def factors_of(gradient: Node) -> list[Factors]:
-    """Return the products whose sum is the gradient, all of one kind; none for a gradient of another form."""
+    """Return the products whose sum is the gradient, all of one kind; an empty list if it has another form."""
     found: list[Factors] = []
     stack = [gradient]
     while stack:
@@ -100,7 +100,7 @@ def _of_product(node: Node) -> Factors:
 
 
 def _of_einsum(node: Node) -> Factors | None:
-    """Return the factors of a contracted weight: axes of both are summed, axes of one stay."""
+    """Return the factors of a contracted weight: axes in both operands are summed, axes in one are kept."""
     terms, arrow, out = node.attrs[0].replace(" ", "").partition("->")
     named = terms.split(",")
     if not arrow or len(named) != 2 or "." in terms or any(len(set(n)) < len(n) for n in named):
@@ -121,7 +121,7 @@ def _of_einsum(node: Node) -> Factors | None:
 
 
 def _of_convolution(node: Node) -> Factors | None:
-    """Return the factors of a filter: A is the patches of the image, B the cotangent, both with a row for each place."""
+    """Return the factors of a filter: A has the patches of the image, B the cotangents, a row for each output position."""
     image, dy = [EagerTensor(n) for n in node.inputs]
     attrs = dict(zip(node.op.attributes, node.attrs, strict=True))
     *window, channels, outputs = attrs["filter_sizes"]
@@ -131,13 +131,13 @@ def _of_convolution(node: Node) -> Factors | None:
     places = dy.node.aval.size // outputs
     elements = channels * window[0] * window[1]
     if places * (places + elements) >= elements * outputs:
-        return None  # before anything is recorded: the filter itself is the smaller
+        return None  # the filter itself is smaller; decided before ops are recorded
     patches = extract_patches(image, sizes, list(attrs["strides"]), list(attrs["dilations"]), attrs["padding"])
     return Factors(reshape(patches, [places, elements]), reshape(dy, [places, outputs]), None, places * elements)
 
 
 def _of_lookup(node: Node) -> Factors | None:
-    """Return the factors of a table: B is added to its rows, and rows of B for one row of the table belong together."""
+    """Return the factors of a table: the rows of B are added to `rows` of the table."""
     dy, indices = [EagerTensor(n) for n in node.inputs]
     axis, batch_dims, _ = node.attrs
     if axis != 0 or batch_dims != 0:
@@ -147,7 +147,7 @@ def _of_lookup(node: Node) -> Factors | None:
 
 
 def _of_equal_columns(node: Node) -> Factors | None:
-    """Return the factors of a product of which one column stands for all: the cotangents of a layer's results are equal."""
+    """Return the factors of a product broadcast from one column, because the cotangents of a layer's results are equal."""
     (column,) = node.inputs
     if column.op is None or column.op.plain is not MAT_MUL or column.aval.shape != (node.aval.shape[0], 1):
         return None
@@ -177,7 +177,7 @@ def _by_grams(parts: list[Factors]) -> Tensor:
 
 
 def _rows(parts: list[Tensor | None]) -> Tensor:
-    """Stack the parts' factors in 32 bits or more: squares overflow in fewer."""
+    """Stack the parts' factors, in at least 32 bits because squares overflow in 16."""
     whole: Tensor = parts[0] if len(parts) == 1 else concat(parts, 0)  # type: ignore[assignment]
     return _wide(whole)
 

@@ -1,4 +1,4 @@
-"""`test.compute_gradient`: the whole Jacobian beside one of differences."""
+"""`test.compute_gradient`: the full Jacobian, and one by finite differences to compare."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compute_gradient(
     number counts as two real ones. `delta`: 1/1024 by default. Arguments keep their dtypes, and differences in float32 are good
     to three digits; `tf.autodiff.check_gradients` works in float64. ValueError where `x` is no list or tuple, TypeError (an
     AssertionError, too) where an argument or the result is not floating or complex. While a graph is built, `f` is called on
-    placeholders, and what it gives is run in the default session.
+    placeholders, and its results are run in the default session.
 
     >>> theoretical, numerical = tf.test.compute_gradient(lambda x: x * x, [tf.constant([1.0, 2.0])])
     >>> theoretical[0].tolist(), numerical[0].tolist()
@@ -59,7 +59,7 @@ def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.nda
         seeds = constant(units.view(y.dtype.numpy).reshape(-1, *y.shape))
         found = at.tape.stacked_gradients([y], at.active, [seeds], JacobianRows("reverse"))
     else:
-        at.tape.gradient(y, at.active)  # an error if what it gives has another shape
+        at.tape.gradient(y, at.active)  # raises an error if a custom gradient has a wrong shape
     results = []
     for a, rows in zip(inputs, found, strict=True):
         width = a.node.aval.size * _width(a)

@@ -1,8 +1,8 @@
-"""Solutions of equations as functions of what the equations use: roots, fixed points, minima.
+"""Solutions of equations as differentiable functions of the equations' inputs: roots, fixed points, minima.
 
-F(z, p) = 0 has the derivative dz = −(∂F/∂z)⁻¹ (∂F/∂p) dp: the implicit function theorem. The op that solves has this for a
-gradient, at its own result and by `linear_solve`, so every order and both modes follow. See Blondel et al., "Efficient and
-modular implicit differentiation" (2022).
+The solution of F(z, p) = 0 has the derivative dz = −(∂F/∂z)⁻¹ (∂F/∂p) dp: the implicit function theorem. The solving op has this
+gradient, computed at its result by `linear_solve`. It is made of ops, so every order and both modes follow. See Blondel et al.,
+"Efficient and modular implicit differentiation" (2022).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 
 class Solution(NamedTuple):
-    """The attributes of such an op: the `program` that computes it, and the `function` (z, what it uses…) → zeros.
+    """The attributes of the solving op: its `program`, and the `function` (z, captures…) that is zero at the solution.
 
-    `pattern`: that of its Jacobian, where it is sparse. `contracts`: repeating it led to the solution.
+    `pattern`: the sparsity pattern of its Jacobian, if any. `contracts`: whether fixed-point iteration found the solution.
     """
 
     program: Program
@@ -58,7 +58,7 @@ class Solution(NamedTuple):
 
 IMPLICIT = define(
     by_program("ImplicitSolution", Solution, traits="own")
-)  # (start, what the function uses…) → (z, how it was found)
+)  # (start, captures of the function…) → (z, status vector of the search)
 
 
 @gradient(IMPLICIT)
@@ -70,7 +70,7 @@ def _gradient(op: Operation, dz: Tensor, _: Tensor) -> list[Any]:
 
 
 class Search(NamedTuple):
-    """A search for a solution, at which `function` is zero and `objective`, if any, is least; by `newton` or by repetition."""
+    """A search for a zero of `function`, at a minimum of `objective` if there is one, by Newton's method or iteration."""
 
     what: str
     function: Program
@@ -81,7 +81,7 @@ class Search(NamedTuple):
     pattern: Sparsity | None = None
 
     def direction(self, z: Tensor, used: tuple[Tensor, ...], residual: Tensor, damping: Tensor) -> Tensor:
-        """Return the next step: Newton's, shortened by `damping`; of a minimum with a multiple of the identity in the Hessian."""
+        """Return the next step: Newton's, shortened by `damping`. For a minimum, the Hessian gets a multiple of the identity."""
         slope = slope_of(self.function)
         if not self.newton:
             return residual
@@ -92,11 +92,11 @@ class Search(NamedTuple):
         return approximate(_shifted(slope), -residual, (shift, z, *used), definite=True)[0]
 
     def merit(self, z: Tensor, used: tuple[Tensor, ...], residual: Tensor) -> Tensor:
-        """Return what a step must make smaller."""
+        """Return the quantity that a step must decrease: the residual's norm, or the objective."""
         return norm(residual) if self.objective is None else called(self.objective, z, *used)
 
     def run(self, z: Tensor, *used: Tensor) -> list[Tensor]:
-        """Record the loop; return the solution or NaN, and a vector: whether there is one, residual, last step, steps."""
+        """Record the loop; return the solution or NaN, and the status vector: found, residual, last step, number of steps."""
         kind = z.dtype
         eps = float(np.finfo(kind.as_numpy_dtype).eps)
 
@@ -110,7 +110,7 @@ class Search(NamedTuple):
             if not self.newton:
                 return i + 1, near, there, found, value, damping, size
             better = value <= merit
-            if self.objective is not None:  # by a part of what the slope promises, to rounding
+            if self.objective is not None:  # Armijo's condition, to rounding
                 slope = reduce_sum(along * residual)
                 slack = 10.0 * eps * (abs(merit) + abs(value))
                 better = logical_and(value <= merit + 1e-4 * slope + slack, slope <= 0.0)
@@ -129,7 +129,7 @@ class Search(NamedTuple):
 
 
 def _shifted(slope: Program) -> Program:
-    """Return the Program (v, shift, z, what is used…) → (H + shift) v of that of a Hessian."""
+    """Return the Program (v, shift, z, captures…) → (H + shift) v, from that of H v."""
     if "shifted" not in slope.derived:
         v, *used = slope.parameters[: arity(slope)]
         slope.derived["shifted"] = built(
@@ -140,7 +140,7 @@ def _shifted(slope: Program) -> Program:
 
 
 def _found(search: Search, unknowns: Unknowns, used: list[Any]) -> Any:
-    """Record the search, checked, and return the solution."""
+    """Record the search and the check of its status; return the solution."""
     key, derived = ("search", *search[2:]), search.function.derived
     if key not in derived:
         derived[key] = built(search.run, search.function.parameters[: arity(search.function)])
@@ -231,7 +231,7 @@ def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance:
 
 
 def gradient_of(objective: Program) -> Program:
-    """Return the Program of the gradient of a scalar one."""
+    """Return the Program of the gradient of a scalar Program."""
     if "gradient" not in objective.derived:
         slope = slope_of(objective)
         given = objective.parameters[: arity(objective)]

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of functions, whole."""
+"""Full Jacobians and Hessians of functions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def jacrev(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_siz
     call.
 
     For each tensor of the result a structure like `args` (or `sources`), with tensors of shape result.shape +
-    argument.shape; zeros where there is no dependence, None for what is not floating or complex. `args` and `sources` as
-    for `jvp`. `chunk_size`: so many rows at a time. ResourceExhaustedError, with a chunk size that fits, where all at once
-    would not.
+    argument.shape; zeros where there is no dependence, None for arguments that are not floating or complex. `args` and
+    `sources` as for `jvp`. `chunk_size`: the number of rows at a time. ResourceExhaustedError, with a chunk size that fits, if
+    all rows do not fit into memory.
 
     >>> tf.autodiff.jacrev(lambda x: x[0] * x, tf.constant([2.0, 3.0])).numpy().tolist()
     [[4.0, 0.0], [3.0, 2.0]]

@@ -1,7 +1,7 @@
 """Systems of linear equations whose matrix is a Program, with derivatives of any order.
 
-x = A(p)⁻¹ b has the cotangents u = A⁻ᵀ dx to b, and −⟨u, ∂A(p) x⟩ to what the matrix uses: a system of the same kind, with the
-transposed Program, and one gradient. So every order and both modes follow.
+x = A(p)⁻¹ b has the cotangents u = A⁻ᵀ dx for b, and −⟨u, ∂A(p) x⟩ for p, the captures of the matrix. They need another such
+system, with the transposed Program, and one gradient. So every order and both modes follow.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from gradtape._src.ops.math.compare import is_finite, logical_and
 from gradtape._src.ops.math.reduction import reduce_all, reduce_max, reduce_min
 
 DENSE = 512  # unknowns up to which the matrix is formed and factorised
-BASIS = 30  # directions of a cycle of GMRES, and how many cycles there are
-CYCLES = 100
-ROUNDING = 20.0  # rounding errors that a residual may have which only products made small
-REPETITIONS, SHORTER = 200, 0.8  # trips and progress without which a contraction is solved as other systems are
+BASIS = 30  # directions of a cycle of GMRES
+CYCLES = 100  # of GMRES, at most
+ROUNDING = 20.0  # residual at which an iteration by products ends, in rounding errors
+REPETITIONS, SHORTER = 200, 0.8  # most trips, and least progress, of a contraction; else another solver is used
 
 
 class System(NamedTuple):
-    """The attributes of such an op: the `program` that computes it, and `function`: (x, what it uses…) → A x.
+    """The attributes of the solving op: its `program`, and the `function` (x, captures…) → A x.
 
-    `pattern`: that of the matrix, where it is sparse. `contracts`: A + 1 is likely to make vectors shorter.
+    `pattern`: the sparsity pattern of the matrix, if any. `contracts`: whether A + 1 is likely a contraction.
     """
 
     program: Program
@@ -63,11 +63,11 @@ class System(NamedTuple):
     contracts: bool
 
 
-SOLVE = define(by_program("LinearSolve", System, traits="own"))  # (b, what the matrix uses…) → x
+SOLVE = define(by_program("LinearSolve", System, traits="own"))  # (b, captures of the matrix…) → x
 
 
 class Unknowns:
-    """The leaves of a nest of tensors as one vector: what is solved for. `what` names the function in errors."""
+    """The unknowns of a system: the leaves of a nest of tensors, as one vector. `what` names the function in errors."""
 
     def __init__(self, value: Any, what: str) -> None:
         self._nest = Nest(value)
@@ -77,7 +77,7 @@ class Unknowns:
             received = ", ".join(sorted(kinds)) or "none"
             raise ValueError(f"tf.autodiff.{what} takes tensors that are all float32 or all float64, received {received}.")
         self.what, self.vector = what, self._flat(self._nest.leaves)
-        operator.index(self.vector.node.aval.size)  # the way to solve depends on it, so a graph must know it
+        operator.index(self.vector.node.aval.size)  # the size selects the solver, so a graph must know it
 
     def _flat(self, leaves: Sequence[Tensor]) -> Tensor:
         vectors = [reshape(x, (-1,)) for x in leaves]
@@ -92,16 +92,16 @@ class Unknowns:
         return self._nest.pack(parts)
 
     def square(self, pattern: Sparsity | None) -> Sparsity | None:
-        """Return the pattern that the user gave for a system of these unknowns, which may be None."""
+        """Return the user's pattern for a system of these unknowns, or None; raise an error if it has another shape."""
         n = self.vector.node.aval.size
         return None if pattern is None else stated(pattern, (n, n))
 
     def traced(
         self, f: Callable[..., Any], scalar: bool = False, moved: bool = False, timed: bool = False
     ) -> tuple[Program, list[Node]]:
-        """Return the Program of a function of the unknowns, from a vector to a vector or a scalar, and what it uses.
+        """Return the Program of a function of the unknowns, from a vector to a vector or a scalar, and its captures.
 
-        `moved`: of how far the function moves its argument. `timed`: the function takes a time before the unknowns.
+        `moved`: the result is the function minus its argument. `timed`: the function takes a time before the unknowns.
         """
         name = f"The function of tf.autodiff.{self.what}"
         if not callable(f):
@@ -133,7 +133,7 @@ class Unknowns:
 
 
 def adjoint_of(function: Program) -> Program:
-    """Return the transpose of a Program (x, what it uses…) → A x that is linear in x."""
+    """Return the transpose of a Program (x, captures…) → A x that is linear in x."""
     if "adjoint" not in function.derived:
         pulled, (place,) = vjp_program(function, (0,), (0,))
         x, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
@@ -147,7 +147,7 @@ def adjoint_of(function: Program) -> Program:
 
 
 def slope_of(function: Program) -> Program:
-    """Return the Program (v, z, what is used…) → (∂F/∂z)ᵀ v of a function F, which may be a scalar."""
+    """Return the Program (v, z, captures…) → (∂F/∂z)ᵀ v of a function F(z), which may be scalar."""
     if "slope" not in function.derived:
         pulled, (place,) = vjp_program(function, (0,), (0,))
         z, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
@@ -170,8 +170,8 @@ def approximate(
 ) -> tuple[Tensor, Tensor]:
     """Record ops that solve a system; return the solution, and whether the matrix is regular and the residual small.
 
-    `definite`: the matrix must be symmetric and positive definite; if it is formed and is not, the solution is NaN.
-    `contracts`: products alone are tried first.
+    `definite`: the matrix must be symmetric and positive definite. If it is not, but small enough to be formed, the solution is
+    NaN. `contracts`: fixed-point iteration is tried first.
     """
     n, eps = b.node.aval.size, float(np.finfo(b.dtype.as_numpy_dtype).eps)
 
@@ -188,7 +188,7 @@ def approximate(
     elif n <= DENSE:
         nodes = [eye(n, dtype=b.dtype).node, *[x.node for x in used]]
         (columns,) = call_vectorized(function, nodes, [True, *[False] * len(used)])
-        matrix = EagerTensor(columns)  # of columns, one in each row
+        matrix = EagerTensor(columns)  # row i has column i
         if definite:
             x = cholesky_solve(cholesky(matrix), expand_dims(b, -1))[:, 0]
             return x, reduce_all(is_finite(x))
@@ -205,7 +205,7 @@ def approximate(
 
 
 def _repeated(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """Record x ← (A + 1) x - b while each step is shorter by a fifth; return x, and whether its residual is small."""
+    """Record x ← (A + 1) x − b while each step is shorter by a fifth; return x, and whether its residual is small."""
     bound = ROUNDING * eps * norm(b)
 
     def goes_on(x: Any, r: Any, before: Any) -> Any:
@@ -228,7 +228,7 @@ def _gmres(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> Tensor
     def step(j: Any, basis: Any, columns: Any) -> Any:
         along = product(reshape(basis[j], (n,)))
         h, rest = tensor(0.0, kind), along
-        for _ in range(2):  # once more, as rounding leaves a part
+        for _ in range(2):  # twice, because rounding leaves a part
             found = multiply(basis, rest)
             h, rest = h + found, rest - multiply(basis, found, transpose_a=True)
         size = norm(rest)
@@ -259,7 +259,7 @@ def _not_converged(x, found, what):
 
 
 def _status(x, found, what):
-    """Return the message about a solution that is none. `found`: whether it is one, the residual, the last step, the steps."""
+    """Return the message about a failed search. `found` is its status: found, residual, last step, number of steps."""
     if what == "sparse_solve":
         return (
             "tf.autodiff.sparse_solve found no solution: the Jacobian is singular to rounding, or the pattern misses entries of "
@@ -292,7 +292,7 @@ def _status(x, found, what):
     traits="own",
 )  # fmt: skip
 def checked(x, found, *, what):
-    """Return `x`, unless it is no solution: an InvalidArgumentError."""
+    """Return `x`; raise InvalidArgumentError if the search failed."""
     return x
 
 
@@ -302,7 +302,7 @@ def _(dy):
 
 
 def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None = None, contracts: bool = False) -> Tensor:
-    """Record the solution of a system with the right side `inputs[0]`; NaN where the matrix is singular or no step helps."""
+    """Record the solution of a system with the right side `inputs[0]`; NaN if the matrix is singular or the solver fails."""
     key = ("solver", pattern, contracts)
     if key not in function.derived:
 
@@ -317,13 +317,13 @@ def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None =
 
 
 def finite(x: Tensor, what: str) -> Tensor:
-    """Return a solution of a system, checked: NaN stands for none."""
+    """Check that a solution is finite; NaN means that there is none."""
     result: Tensor = checked(x, stack([cast(reduce_all(is_finite(x)), x.dtype)]), what=what)
     return result
 
 
 def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, needed: Sequence[bool]) -> list[Any]:
-    """Return the cotangents of what a function of `inputs[0]` uses; None for the others."""
+    """Return the cotangents of a function's captures, `inputs[1:]`; None for `inputs[0]`, and where none is needed."""
     results: list[Any] = [None] * len(inputs)
     places = tuple([i for i, need in enumerate(needed) if i and need])
     if places:
@@ -364,7 +364,7 @@ def linear_solve(matvec: Callable[[Any], Any], b: Any, pattern: Sparsity | None 
     unknowns = Unknowns(b, "linear_solve")
     function, used = unknowns.traced(matvec)
     pulled, _ = vjp_program(function, (0,), (0,))
-    if any(-1 in key[2:] and not (key[0].of_shapes or key[0].structured) for key in pulled.keys):  # those are taken to be linear
+    if any(-1 in key[2:] and not (key[0].of_shapes or key[0].structured) for key in pulled.keys):  # calls, loops count as linear
         raise ValueError(
             "matvec must be linear in its argument: its derivative depends on it. For equations see tf.autodiff.root."
         )

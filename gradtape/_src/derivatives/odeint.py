@@ -1,9 +1,8 @@
-"""Ordinary differential equations, with derivatives of any order to all that a solution depends on.
+"""Ordinary differential equations, with derivatives of any order with respect to all inputs of a solution.
 
 Steps are those of Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980). A solution is one `While`, so its
-gradient is the discrete adjoint, exact for the steps that were taken. The lengths of steps are constants to it: that is the
-derivative that converges to the solution's. See Eberhard and Bischof, "Automatic differentiation of numerical integration
-algorithms" (1999).
+gradient is the discrete adjoint, exact for the steps taken. It treats their lengths as constants; this derivative converges to
+that of the solution. See Eberhard and Bischof, "Automatic differentiation of numerical integration algorithms" (1999).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ WEIGHTS = (
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-# Between the ends of a step: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I" (1993), section II.6.
+# Dense output within a step: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I" (1993), section II.6.
 BETWEEN = (
     -12715105075 / 11282082432,
     0.0,
@@ -64,10 +63,10 @@ BISECTIONS = 40
 
 
 class Guarded(NamedTuple):
-    """The attributes of such an op: (whether the step is sound, inputs…) → results.
+    """The attributes of the op of a guarded step: (whether the step is sound, inputs…) → results.
 
-    `program` computes it; its gradient is that of `function`, of the inputs, and zero where the step is not sound.
-    `judged`: the result that must be finite for that, if any.
+    `program` computes the results. The gradient is that of `function` of the inputs, and zero if the step is not sound.
+    `judged`: a result that has to be finite in a sound step, if any.
     """
 
     program: Program
@@ -80,7 +79,7 @@ STEP = define(by_program("OdeStep", Guarded, saves="inputs y", traits="own"))
 
 @gradient(STEP)
 def _gradient(op: Operation, *grads: Any) -> list[Any]:
-    """Return the gradient: an op of this kind, as a step that was not sound has NaN in it, and no part in the solution."""
+    """Return the gradient as another guarded step: an unsound step may contain NaN, but does not affect the solution."""
     _, function, judged = op.entry.node.attrs
     sound: Tensor = EagerTensor(op.entry.inputs[0])
     if judged is not None:
@@ -99,7 +98,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
 def _guarded(
     function: Program, sound: Tensor, inputs: Sequence[Node], judged: int | None = None, result: int | None = None
 ) -> list[Node]:
-    """Record the results of a Program, which are zeros where a step is not sound. `result`: the input that equals them."""
+    """Record the results of a Program, or zeros if the step is not sound. `result`: an input known to equal the results."""
     key = ("guarded", result)
     if key not in function.derived:
 
@@ -116,24 +115,24 @@ def _guarded(
 
 
 class SolverState(NamedTuple):
-    """State of an integration: the solution `y` at `t`, what the next step needs, the polynomial of the last one, an event.
+    """State of an integration: the solution `y` at `t`, data for the next step, the polynomial of the last step, an event.
 
-    A polynomial that nobody evaluates has no coefficients.
+    A polynomial that is not needed has no coefficients.
     """
 
     t: Tensor
     y: Tensor
     slope: Tensor
     length: Tensor  # of the next step
-    growth: Tensor  # of a length, at most
+    growth: Tensor  # of the length of a step, at most
     steps: Tensor
-    began: Tensor  # the last step that was taken, up to `bends`
+    began: Tensor  # this and the next fields, up to `bends`, describe the last accepted step
     size: Tensor
     start: Tensor
     bend: Tensor
     bends: Tensor
     value: Tensor  # of the event at `t`
-    crossed: Tensor  # whether it changed its sign
+    crossed: Tensor  # whether the event changed its sign
 
     def at(self, t: Tensor) -> Tensor:
         """Return the solution at a time within the last step."""
@@ -143,9 +142,9 @@ class SolverState(NamedTuple):
 
 
 class Integration(NamedTuple):
-    """An equation, `function` (t, y, what it uses…) → dy/dt, and how it is integrated.
+    """An equation, `function` (t, y, captures…) → dy/dt, and the options of its integration.
 
-    `event`: (t, y, what it uses…) → a scalar, at whose first change of sign it ends.
+    `event`: (t, y, captures…) → a scalar; the integration ends when its sign first changes.
     """
 
     function: Program
@@ -153,7 +152,7 @@ class Integration(NamedTuple):
     rtol: float
     atol: float
     max_steps: int
-    moves: bool  # whether there are derivatives to the times
+    moves: bool  # whether the times have derivatives
 
     def slope(self, t: Tensor, y: Tensor, used: Sequence[Tensor]) -> Tensor:
         """Return dy/dt."""
@@ -165,7 +164,7 @@ class Integration(NamedTuple):
         return called(self.event, t, y, *looked_at)
 
     def stages(self, size: Tensor, t: Tensor, y: Tensor, slope: Tensor, used: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """Return the end of a step, and its slopes but the last one, which is that at its end."""
+        """Return the end of a step, and the slopes of its stages except the one at its end."""
         slopes, there = [slope], y
         for node, weights in zip(NODES, WEIGHTS, strict=True):
             there = y + size * _combined(weights, slopes)
@@ -174,20 +173,20 @@ class Integration(NamedTuple):
         return there, slopes
 
     def norm(self, error: Tensor, y: Tensor) -> Tensor:
-        """Return the root of the mean square of an error, in tolerances."""
+        """Return the root mean square of an error in units of the tolerances."""
         return sqrt(reduce_sum((error / (self.atol + self.rtol * abs(y))) ** 2) / max(y.node.aval.size, 1))
 
     def step(self, size: Tensor, t: Tensor, y: Tensor, slope: Tensor, *used: Tensor) -> list[Tensor]:
-        """Return the end of a step, the slope there, what its polynomial needs, and its error in tolerances."""
+        """Return the end of a step, the slope there, the data of its polynomial, and its error in units of the tolerances."""
         there, slopes = self.stages(size, t, y, slope, used)
         slopes.append(self.slope(t + size, there, used))
         error = self.norm(stop_gradient(size * _combined(ERROR, slopes)), stop_gradient(maximum(abs(y), abs(there))))
         return [there, slopes[-1], size * _combined(BETWEEN, slopes), error]
 
     def begun(self, t: Tensor, y: Tensor, used: Sequence[Tensor], value: Tensor, between: bool) -> SolverState:
-        """Return the first state, with a polynomial if values `between` steps are wanted.
+        """Return the first state, with a polynomial if values `between` the ends of steps are wanted.
 
-        For the first length see Hairer, Nørsett and Wanner, section II.4.
+        For the length of the first step see Hairer, Nørsett and Wanner, section II.4.
         """
         slope, kind = self.slope(t, y, used), y.dtype
         y0, f0 = stop_gradient(y), stop_gradient(slope)
@@ -205,9 +204,9 @@ class Integration(NamedTuple):
     def advanced(
         self, state: SolverState, target: Tensor, last: Tensor, used: Sequence[Tensor], looked_at: Sequence[Tensor]
     ) -> SolverState:
-        """Record the steps up to the first end behind `target`, none of them beyond `last`, or to a change of sign.
+        """Record the steps until one ends at or after `target`, not beyond `last`, or until the event changes its sign.
 
-        For lengths see Hairer, Nørsett and Wanner, equation (4.13): none is longer after one that was not taken.
+        For the lengths of steps see Hairer, Nørsett and Wanner, equation (4.13). A step does not grow after a rejected one.
         """
         kind, between = state.y.dtype, extents_of(state.start) == extents_of(state.y)
 
@@ -256,7 +255,7 @@ class Integration(NamedTuple):
         return [self.stages(length, t, y, self.slope(t, y, used), used)[0]]
 
     def timed(self, t: Tensor, rows: Tensor, lengths: Tensor, used: Sequence[Tensor]) -> Tensor:
-        """Return solutions at times, with the derivatives of steps of these lengths from there: the lengths are 0."""
+        """Return solutions at times, with derivatives with respect to these, by steps of length 0 from each solution."""
         if not self.moves:
             return rows
         given, derived = (t, rows, lengths, *used), self.function.derived
@@ -272,9 +271,9 @@ class Integration(NamedTuple):
         return EagerTensor(_guarded(derived[key], tensor(True), [x.node for x in given], result=1)[0])
 
     def solution(self, times: Tensor, y: Tensor, *used: Tensor) -> list[Tensor]:
-        """Record the solution at the times, and a vector: whether it was found, where it ended, last length, steps.
+        """Record the solution at the times, and the status vector: found, last time, last length, number of steps.
 
-        The loop takes its times for constants. Derivatives to them are those of a step of length 0 to each.
+        The loop treats its times as constants. Their derivatives come from a step of length 0 to each.
         """
         fixed, kind = stop_gradient(times), y.dtype
         start = self.timed(times[:1], expand_dims(y, 0), fixed[:1] - times[:1], used)[0]
@@ -295,7 +294,7 @@ class Integration(NamedTuple):
         return [concat([expand_dims(y, 0), rows], 0), found]
 
     def event_near(self, times: Tensor, y: Tensor, *more: Tensor) -> list[Tensor]:
-        """Record the last step before the event and how long it is about, by bisection of its polynomial, and the vector."""
+        """Record the start and approximate length of the step to the event, by bisection on its polynomial, and the status."""
         split = arity(self.function) - 2
         used, looked_at = more[:split], more[split:]
         fixed, kind = stop_gradient(times), y.dtype
@@ -324,7 +323,7 @@ def _combined(weights: Sequence[float], slopes: Sequence[Tensor]) -> Tensor:
 def _integration(
     f: Any, y0: Any, times: Any, event: Any, rtol: float, atol: float, max_steps: int
 ) -> tuple[Unknowns, Integration, list[Node], list[Node]]:
-    """Return what is asked for, checked: the unknowns, the equation, its inputs, and what the event uses."""
+    """Check the arguments; return the unknowns, the equation, its inputs, and the captures of the event."""
     what = "odeint" if event is None else "odeint_event"
     unknowns = Unknowns(y0, what)
     kind = unknowns.vector.dtype
@@ -349,7 +348,7 @@ def _integration(
 
 
 def _run(way: Integration, run: Callable[..., list[Tensor]], inputs: Sequence[Node]) -> list[Tensor]:
-    """Record an integration: in a function its ops, as the gradient of a call would run the loop again for its checkpoints."""
+    """Record an integration. In a function it is inlined, since the gradient of a call would run the loop again."""
     if engine.local.trace.scope is not None:
         return run(*map(EagerTensor, inputs))
     key, derived = (run.__name__, *way[1:]), way.function.derived

@@ -1,4 +1,4 @@
-"""The gradient of each example's loss, before they are summed: a Program for one example, vectorised."""
+"""Gradients of single examples' losses: the gradient Program of one example, vectorised over the batch."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from gradtape._src.ops.random import seeds
 
 
 class NotTraceable(Exception):
-    """The loss looks at values, so that no Program can be made of it."""
+    """Raised when the loss needs concrete values and cannot be traced."""
 
 
 class PerExample:
-    """The loss of one example as a Program, and what it takes: of each example its own, of the rest the same.
+    """The loss of one example as a Program, and its inputs: rows of the examples, and values shared by all examples.
 
-    `sources` are variables and tensors that the loss uses; `places` says which parameters of the Program they are (of an
-    unused one: None).
+    `sources` are variables and tensors that the loss uses; `places` are their positions among the Program's parameters, None for
+    an unused one.
     """
 
     def __init__(self, loss_fn: Callable[..., Any], sources: Any, examples: Any, keep_axis: bool) -> None:
@@ -52,7 +52,7 @@ class PerExample:
         self.count = _count(self.rows)
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
-        """Return the loss of one example, whose tensors are `rows`, a scalar."""
+        """Return the scalar loss of one example, whose tensors are `rows`."""
         given = self.examples.pack(rows)
         loss = self.function(*given) if self.several else self.function(given)
         if not (isinstance(loss, Tensor) and inexact(loss) and loss.node.aval.size == 1):
@@ -64,7 +64,7 @@ class PerExample:
         return reshape(loss, [])
 
     def trace(self) -> None:
-        """Make the Program; NotTraceable where the loss looks at values."""
+        """Trace the Program; raise NotTraceable if the loss needs concrete values."""
         avals = [_one(x.node.aval, self.keep_axis) for x in self.rows]
         parameters = [leaf(a, None) for a in avals]
         try:
@@ -117,7 +117,7 @@ class PerExample:
 
     @functools.cached_property
     def one_by_one(self) -> list[list[Tensor]]:
-        """The gradients of each example in turn, where the loss cannot be traced; a loss that draws numbers draws them once."""
+        """The gradients of the examples one by one, if the loss cannot be traced; cached, as the loss may draw numbers."""
         results = []
         for i in range(self.count):
             rows = [x[i : i + 1] if self.keep_axis else x[i] for x in self.rows]
@@ -206,7 +206,7 @@ def _one(of: Aval, keep_axis: bool) -> Aval:
 
 
 def _a_seed_each(seed: Node, count: int) -> Node:
-    """Derive seeds for `count` examples from one, each a stream of its own."""
+    """Derive an independent seed for each of `count` examples from one seed."""
     one, number = leaf(seed.aval, None), leaf(aval((), range_(1, dtype="int64").dtype.numpy), None)
     with tracing.inner() as inner:
         result = seeds.of_trip(EagerTensor(one), EagerTensor(number))

@@ -1,4 +1,4 @@
-"""A function's derivative times a vector: forwards, backwards, and twice."""
+"""Products of a function's derivatives with vectors: Jacobian, transposed Jacobian, Hessian, Gauss-Newton matrix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def linearize(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tup
 
 
 def pushing(at: Evaluation) -> Callable[[Any], Any]:
-    """Return the function from tangents of the sources to those of the result: the transpose of the transpose."""
+    """Return the map from tangents of the sources to tangents of the result, as the transpose of the reverse mode."""
     targets = [t for t in at.targets.leaves if inexact(t)]
     transpose = GradientTape(persistent=True, watch_accessed_variables=False)
     transpose.open_quietly()
@@ -59,14 +59,14 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) ->
     """Return `(f(*args), tangent)`: the result, and the Jacobian times `tangents`, in forward mode.
 
     `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone. `tangents` has the
-    structure, dtypes and shapes of `args`; the tangent those of the result, with zeros for what does not depend on `args`
-    and None for what is not floating or complex. `sources`: variables, or tensors that `f` uses, to differentiate with
-    respect to in place of the arguments; `tangents` has their structure then. ValueError where a structure or shape does
-    not agree. Cost: a small multiple of one call of `f`, however many results there are. A gradient function of the user's own
-    (`custom_gradient`, a hook) is transposed where it is linear in what flows in. One that is not, such as clipping, is passed
-    over: the function's own ops are differentiated, as in TensorFlow; NotImplementedError where they have no derivative.
+    structure, dtypes and shapes of `args`; the tangent has those of the result. Its parts are zeros for results that do not
+    depend on `args`, and None for results that are not floating or complex. `sources`: variables, or tensors that `f` uses, to
+    differentiate with respect to in place of the arguments; `tangents` has their structure then. ValueError for structures or
+    shapes that do not match. Cost: a small multiple of one call of `f`, for any number of results. A gradient function of the
+    user (`custom_gradient`, a hook) is transposed if it is linear in its cotangents. A nonlinear one, such as clipping, is
+    ignored: the function's own ops are differentiated, as in TensorFlow; NotImplementedError if they have no derivative.
 
-    The transpose of the transpose: Christianson, "Automatic Hessians by reverse accumulation" (1992), section 3.
+    The method is the transpose of the transpose: Christianson, "Automatic Hessians by reverse accumulation" (1992), section 3.
 
     >>> y, tangent = tf.autodiff.jvp(lambda x: x * x, tf.constant([1.0, 2.0]), tf.constant([1.0, 0.5]))
     >>> tangent.numpy().tolist()
@@ -80,9 +80,9 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) ->
 def vjp(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any, Callable[[Any], Any]]:
     """Return `(f(*args), pull)`, where `pull(cotangents)` is `cotangents` times the Jacobian at this point, in reverse mode.
 
-    `args` and `sources` as for `jvp`. `cotangents` has the structure of the result (None for ones); what `pull` gives has
-    that of `args` (or `sources`), with zeros for what the result does not depend on. `pull` can be called again and again.
-    For complex values it is the conjugate transpose, as every gradient here.
+    `args` and `sources` as for `jvp`. `cotangents` has the structure of the result (None for ones). The result of `pull` has
+    that of `args` (or `sources`), with zeros where the function does not depend on one. `pull` can be called any number of times.
+    For complex values it is the conjugate transpose, as for every gradient in gradtape.
 
     >>> y, pull = tf.autodiff.vjp(lambda x, y: x * y, (tf.constant(2.0), tf.constant(3.0)))
     >>> [float(d) for d in pull(1.0)]
@@ -131,7 +131,7 @@ def gauss_newton_vp(
 ) -> Any:
     """Return the Gauss-Newton matrix Jᵀ H J times `vectors`, in the structure of `args` (or `sources`).
 
-    J is the Jacobian of `f` and H the Hessian of `loss`, a scalar function of what `f` returns (None: half the sum of
+    J is the Jacobian of `f` and H the Hessian of `loss`, a scalar function of the result of `f` (None: half the sum of
     squares, so that H is 1, as in least squares). Unlike the Hessian it has no negative eigenvalue where `loss` is
     convex. One forward product, one with H, one backward (Schraudolph, "Fast curvature matrix-vector products for
     second-order gradient descent" (2002), section 3.1).

@@ -1,4 +1,4 @@
-"""`recompute_grad` with a policy: which values of a function are kept for the backward pass, and which computed again."""
+"""`recompute_grad` with a policy for the values of a function that are kept for the backward pass, not recomputed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def recompute_grad(f: Callable[..., Any], policy: Policy | None = None, *, memor
     arguments: kept values, results, and the gradients themselves. The fastest plan within it is made when `f` is traced: which
     parts run a second time, or more often. Beaumont et al., "Optimal checkpointing for heterogeneous chains" (2019).
 
-    `policy` says it by hand: "nothing" keeps no value but the arguments, as `tf.recompute_grad` (the default); "everything"
-    what the gradient reads; a collection of op types ("MatMul", "Conv2D"…) the results of these; an int so many bytes, products
-    and convolutions first, small values first. Chen et al., "Training deep nets with sublinear memory cost" (2016), section 3.
+    `policy` chooses the values by hand: "nothing" keeps only the arguments, as `tf.recompute_grad` (the default); "everything"
+    all values that the gradient reads; a collection of op types ("MatMul", "Conv2D"…) the results of these; an int that number
+    of bytes, products and convolutions first, small values first. Chen et al., "Training deep nets with sublinear memory cost"
+    (2016), section 3.
 
     Arguments may be nests; variables that `f` reads are differentiated, too, and those that it assigns are assigned once. The
     gradient is the same, to rounding, and can be differentiated. ValueError for another policy and for an unknown
@@ -69,7 +70,7 @@ def recompute_grad(f: Callable[..., Any], policy: Policy | None = None, *, memor
                     f"memory= plans from the ops of a function before it runs, and this one looks at values: {error} Leave the "
                     "value a tensor (tf.cond, tf.where, tf.function), or wrap smaller functions in tf.recompute_grad."
                 ) from error
-            return recompute_everything(f)(*args, **kwargs)  # it looks at values: run as it is, and run again
+            return recompute_everything(f)(*args, **kwargs)  # it needs concrete values: recompute all of it eagerly
         inputs = body.inputs(arguments.nodes)
         program, kept = (body.program, checked) if budget is None else (within(body.program, budget), "everything")
         return body.structure.pack(assigned(body, recorded(program, inputs, kept)))
@@ -81,7 +82,7 @@ _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)(I?)B\s*", re.IGNORECASE)
 
 
 def _bytes(memory: Any) -> int:
-    """Return the number of bytes that a budget says."""
+    """Return a memory budget as a number of bytes."""
     if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
         return memory
     found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None

@@ -1,4 +1,4 @@
-"""The op of a function of which a gradient keeps some values, by a policy, and computes the others again."""
+"""The op of a function whose gradient keeps some values, by a policy, and recomputes the others."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.ops.array.shape import zeros
 
-LONG = 8  # FLOPs for each byte of a result, above which it takes long to compute
+LONG = 8  # FLOPs for each byte of a result, above which it is expensive
 
 
 class Written(NamedTuple):
-    """The policy to keep so many bytes of values that are written to memory in any case.
+    """The policy to keep a number of bytes of values that XLA writes to memory in any case.
 
-    Others are fused into what reads them. XLA would choose itself which values it keeps for these, and how many.
+    Other values are fused into the ops that read them. If these were kept, XLA would choose the values stored in their place.
     """
 
     bytes: int
 
 
 class Recomputed(NamedTuple):
-    """The attributes of a function whose gradient keeps what `policy` says; the first `results` outputs are the function's."""
+    """The attributes of a function whose gradient keeps values by `policy`; its first `results` outputs are the function's."""
 
     program: Program
     policy: Any
     results: int
 
 
-# A Program whose gradient keeps what the policy says: (arguments…) → (results…, residuals…).
+# A Program whose gradient keeps values by a policy: (arguments…) → (results…, residuals…).
 RECOMPUTED = define(by_program("Recomputed", Recomputed, kind=CALL_OF, saves="inputs y", takes_none=True, traits="own"))
 
 
 def recorded(program: Program, inputs: Sequence[Node], policy: Any) -> list[Node]:
-    """Record a Program whose gradient keeps what the policy says; return the nodes of its results."""
+    """Record a Program whose gradient keeps values by `policy`; return the nodes of its results."""
     count = len(program.outputs)
     forward, _, _ = split(program, policy)
     return engine.elements(engine.record(RECOMPUTED, tuple(inputs), Recomputed(forward, policy, count)))[:count]
 
 
 def split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int | None, ...]]:
-    """Return the Program that gives the residuals as well, the backward one, and the positions of the cotangents in that."""
+    """Return the forward Program with residuals, the backward Program, and the outputs of the latter that are the cotangents."""
     key = ("recomputed", policy)
     if key not in program.derived:
         count = len(program.parameters) - len(program.constants)
@@ -68,7 +68,7 @@ def split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int | 
 
 
 def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[int], bool]:
-    """Return a predicate on references of a gradient Program: whether a value of the forward pass is computed again."""
+    """Return a predicate on references of a gradient Program: whether it recomputes this value of the forward pass."""
 
     def keepable(reference: int) -> bool:
         return type(derived.avals[reference]) is not tuple
@@ -78,7 +78,7 @@ def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[i
     if isinstance(policy, frozenset):
         return lambda reference: not keepable(reference) or derived.keys[reference][0].type not in policy
     read, needed = _needed(derived, count, seeds)
-    # what follows from other values by a little arithmetic costs less than to read it: XLA computes it where it is used
+    # a value that follows from others by a little arithmetic is cheaper to recompute than to read: XLA fuses it into its uses
     follows = derivable_from(derived, read, lambda r: r < 0)
     chosen = [r for r in needed if keepable(r) and r not in follows]
     if policy == "everything":
@@ -95,7 +95,7 @@ def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[i
 
 
 def is_written(program: Program, reference: int) -> bool:
-    """Return whether XLA writes a value to memory: it fuses what is computed element by element into what reads it."""
+    """Return whether XLA writes a value to memory; elementwise results are fused into the ops that read them."""
     op, _, *references = program.keys[reference]
     if op is ELEMENT and references[0] >= 0:
         return is_written(program, references[0])
@@ -107,7 +107,7 @@ def is_written(program: Program, reference: int) -> bool:
 
 
 def flops(program: Program, index: int) -> float:
-    """Return the FLOPs of a node that is no call, branch or loop, as far as there is a formula."""
+    """Return the FLOPs of a node other than a call, branch or loop; 0 if its op has no formula."""
     op, attrs, *references = program.keys[index]
     result, inputs = program.avals[index], [program.aval_of(r) for r in references]
     if callable(op.flops):
@@ -117,12 +117,12 @@ def flops(program: Program, index: int) -> float:
 
 
 def _is_long(op: Op) -> bool:
-    """Return whether an op takes long to compute for the room that its result takes: a budget goes to these first."""
+    """Return whether an op is expensive for the size of its result; a budget keeps these results first."""
     return Trait.CONTRACTS in op.traits or (op.structured and Trait.RENAMES not in op.traits)
 
 
 def _needed(derived: Program, count: int, seeds: int) -> tuple[set[int], list[int]]:
-    """Return the values of the forward pass that a gradient reads, and these with all that lead to them; no cheap ones."""
+    """Return the forward values that a gradient reads, and these with their ancestors, both without cheap ones."""
     known: list[bool] = []
     for _, _, *references in derived.keys:
         known.append(all(known[r] if r >= 0 else not count <= -1 - r < count + seeds for r in references))
@@ -142,7 +142,7 @@ def _needed(derived: Program, count: int, seeds: int) -> tuple[set[int], list[in
 
 
 def _is_cheap(program: Program, reference: int) -> bool:
-    """Return whether a value costs no more to compute again than to read; an element of a tuple costs what that does."""
+    """Return whether recomputing a value costs no more than reading it; an element counts as its tuple."""
     op, _, *inputs = program.keys[reference]
     return _is_cheap(program, inputs[0]) if op is ELEMENT and inputs[0] >= 0 else bool(op.cheap)
 
@@ -153,15 +153,15 @@ def _bytes(program: Program, reference: int) -> int:
 
 
 def _barred(backward: Program, count: int, seeds: int) -> list[int]:
-    """Return few inputs of a backward Program, so that all it computes again depends on these, on residuals or on cotangents.
+    """Return a few inputs of a backward Program such that each recomputed value depends on one, on residuals or cotangents.
 
-    Behind a barrier these are other values to XLA. For a CPU each is a copy: mostly one will do, and no weights.
+    After a barrier XLA treats these as new values. On a CPU each is a copy, so few and small ones are chosen: mostly one.
     """
     known: list[int] | None = backward.derived.get("barred")
     if known is not None:
         return known
     own, chosen = range(count), list[int]()
-    reads: list[int] = []  # of a node the inputs that it depends on, as bits; −1 if it depends on what is new in any case
+    reads: list[int] = []  # inputs on which each node depends, as bits; −1 if it depends on a residual or cotangent
     for _, _, *references in backward.keys:
         of = [
             reads[r] if r >= 0 else 1 << (-1 - r) if -1 - r in own else -1 if -1 - r < arity(backward) else 0 for r in references
@@ -179,7 +179,7 @@ def _barred(backward: Program, count: int, seeds: int) -> list[int]:
 def run_backward(backward: Program, inputs: Sequence[Node], residuals: Sequence[Node], seeds: Sequence[Node]) -> list[Node]:
     """Record a backward Program; return the nodes of its results.
 
-    A barrier keeps XLA from finding the forward pass again and keeping its values after all.
+    A barrier prevents XLA from merging it with the forward pass, which would keep the values after all.
     """
     if not backward.outputs:
         return []
@@ -197,7 +197,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
     forward, policy, count = Recomputed(*entry.node.attrs)
     results: list[Any] = [None] * len(entry.inputs)
     if any(d is not None for d in grads[count:]) or transposes(forward):
-        # a gradient of a gradient, where the residuals are results like others; or another gradient than they are for
+        # residuals have cotangents in a gradient of a gradient; a transposed gradient needs other residuals
         given = tuple([i for i, d in enumerate(grads) if d is not None])
         needed = tuple([i for i, need in enumerate(op.needed) if need])
         derived, where = vjp_program(forward, given, needed)
@@ -213,7 +213,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
         of = program.aval_of(r)
         if of.inexact:
             seeds.append((zeros(of.shape, of.type) if d is None else d).node)
-    # in a graph the Program is traced again for true shapes, for which the policy may keep other values
+    # a graph traces the Program again for concrete shapes, for which the policy may keep other values
     outputs = [t.node for t in op.outputs] if made is forward else tracing.call(made, entry.inputs)
     nodes = run_backward(backward, entry.inputs, outputs[count:], seeds)
     inexact = [i for i, node in enumerate(entry.inputs) if node.aval.inexact]

@@ -1,4 +1,4 @@
-"""Ops that are the identity forwards and something else backwards: factors, reversal, straight-through."""
+"""Ops that are the identity in the forward pass and change the gradient: factors, reversal, straight-through."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from gradtape._src.ops.linalg.host import by_numpy
 
 
 def by_sparse_factors(function: Program, b: Tensor, used: Sequence[Tensor], pattern: Sparsity) -> Tensor:
-    """Record ops that solve a system (x, what it uses…) → A x; NaN where the matrix is singular to rounding.
+    """Record ops that solve a system for the Program (x, captures…) → A x; NaN if the matrix is singular to rounding.
 
-    Its entries come from as many products as the pattern has colours.
+    The entries of the matrix come from as many products as the pattern has colours.
     """
     pattern = pattern.by_columns
     if not pattern.products:
@@ -33,7 +33,7 @@ def by_sparse_factors(function: Program, b: Tensor, used: Sequence[Tensor], patt
 
 @op("SparseSolution", unhosted="it calls SciPy itself", infer=lambda products, b, pattern: b, traits="own")
 def _solution(products, b, *, pattern):
-    """Return x with A x = b for the matrix that has these products with the sums of the columns of a colour."""
+    """Return x with A x = b, where `products` are those of A with the sum of the unit vectors of each colour."""
     eps = float(jnp.finfo(b.dtype).eps)
 
     def solve(products, b):

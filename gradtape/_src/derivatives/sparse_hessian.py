@@ -1,4 +1,4 @@
-"""Sparse Hessians: sparse Jacobians of gradients, from fewer products as they are symmetric."""
+"""Sparse Hessians: sparse Jacobians of gradients, with fewer products thanks to symmetry."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def hessian_sparsity(f: Callable[..., Any], args: Any, sources: Any = None, mode
 
     `args` and `sources` as for `sparse_hessian`; see `jacobian_sparsity` for how it is found. `mode`: with "symmetric" each
     entry, or its mirror image, is an element of a product, to all its digits (star colouring). With "substitution" it may be
-    what is left of one without entries that were found before (acyclic colouring): fewer products, often half as many. There the
-    rounding error of an entry is relative to the largest that it is found from. ValueError for another mode. Gebremedhin,
+    an element minus entries that were found before (acyclic colouring): fewer products, often half as many. There the
+    rounding error of an entry is relative to the largest that it is computed from. ValueError for another mode. Gebremedhin,
     Tarafdar, Manne and Pothen, "New acyclic and star coloring algorithms with application to computing Hessians" (2007).
 
     >>> tf.autodiff.hessian_sparsity(lambda x: tf.reduce_sum(x[1:] * x[:-1] ** 2), tf.ones([5]))

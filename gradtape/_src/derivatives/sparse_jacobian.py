@@ -1,4 +1,4 @@
-"""Sparse Jacobians: the pattern, a few products that hold all its entries, and the matrix put together of them."""
+"""Sparse Jacobians: the pattern, a few products that contain all entries, and the matrix assembled from these."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORMATS = ("csr", "coo", "dense", "tensor")
 
 
 class Recorded:
-    """A function at a point as a Program: which of its parameters are the sources, how many of its outputs the results."""
+    """The Program of a function at a point, with the positions of the sources and the number of the results."""
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any) -> None:
         if not callable(f):
@@ -91,12 +91,12 @@ class Recorded:
         self.alone = self.alone and len(self.sources) == 1
 
     def sparsity(self, mode: str | None) -> Sparsity:
-        """Return the pattern, which is kept with the Program if it holds for all values."""
+        """Return the pattern; it is cached with the Program if it holds for all values."""
         return sparsity_of(self.program, self.inputs, len(self.results), self.places, self.widths, mode)
 
 
 def check_options(format: str, chunk_size: int | None) -> None:
-    """Raise ValueError for a format that there is not, or a wrong chunk size."""
+    """Raise ValueError for an unknown format or a wrong chunk size."""
     check_chunk(chunk_size)
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, received {format!r}.")
@@ -106,12 +106,12 @@ def check_options(format: str, chunk_size: int | None) -> None:
 def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None, sources: Any = None) -> Sparsity:
     """Return the sparsity pattern of the Jacobian of `f` at `args`, for use in `sparse_jacobian(…, pattern=…)`.
 
-    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed through
-    its program. The pattern may have entries that are zero, and lacks none that is not. A constant that the argument is
-    multiplied with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`:
-    products with sums of columns ("forward"), with sums of rows ("reverse"), or with "both" some of each. Those are few where
-    a few rows and columns are full. None takes the fewest, and both modes if that saves two. NotImplementedError where `f` looks
-    at values. Coleman and Verma, "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
+    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and the dependences of elements are followed through
+    its program. The pattern may contain entries that are zero, but misses none that is not. It may depend on values: zeros of
+    constant factors and the indices of gathers are used, so other values need a new pattern. `mode`: products with sums of
+    columns ("forward"), with sums of rows ("reverse"), or with "both" some of each, for few full rows and columns. None takes
+    the fewest, and both modes if that saves two. NotImplementedError if `f` needs concrete values. Coleman and Verma,
+    "The efficient computation of sparse Jacobian matrices using automatic differentiation" (1998).
 
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>
@@ -134,13 +134,13 @@ def sparse_jacobian(
 ) -> Any:
     """Return the exact Jacobian of `f` at `args`, from as many products as its pattern has colours.
 
-    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; those that are not floating
+    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; arguments that are not floating
     have no columns. `sources`: variables, or tensors that `f` uses, in place of the arguments. The matrix has a row for each
     element of the result of `f` (one tensor or a nest, in its order). It has a column for each element of the arguments or
     sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape f(x).shape +
-    x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be had later.)
+    x.shape if there is one result and one source. (A `tf.function` can only return the last two.)
     `pattern`: from `jacobian_sparsity`, None to find it. One more product, with random numbers, tells a pattern that misses an
-    entry (InvalidArgumentError). `chunk_size`: so many products at a time. Curtis, Powell, Reid,
+    entry (InvalidArgumentError). `chunk_size`: the number of products at a time. Curtis, Powell, Reid,
     "On the estimation of sparse Jacobian matrices" (1974); see `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))
@@ -158,9 +158,9 @@ def sparse_jacobian(
 def matrix_of(
     traced: Recorded, pattern: Sparsity | None, mode: str | None, format: str, chunk: int | None, checked: bool = False
 ) -> Any:
-    """Return the Jacobian of a traced function in a format, from products of a mode, or of the `pattern` that was stated.
+    """Return the Jacobian of a traced function in a format, from products of a mode or of the user's `pattern`.
 
-    It is compared with one more product if it was; if `checked` in eager code, too.
+    With a `pattern` it is compared with one more product; if `checked`, in eager code also without.
     """
     checked = pattern is not None or (checked and not any(map(engine.symbolic, traced.inputs)))
     pattern = traced.sparsity(mode) if pattern is None else stated(pattern, traced.shape)
@@ -177,7 +177,7 @@ def matrix_of(
 
 
 def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: bool) -> Tensor:
-    """Return the entries, in the order of the pattern; if `checked`, compared with one product with random numbers."""
+    """Return the entries in the order of the pattern; if `checked`, compare them with a product with random numbers."""
     kinds = [*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results]]
     kind = np.result_type(*kinds)
     tables = []
@@ -203,12 +203,12 @@ def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: boo
 
 
 def _products(traced: Recorded, columns: bool, seeds: np.ndarray, kind: Any, chunk: int | None) -> Tensor:
-    """Return the products of the Jacobian with vectors, or of vectors with it: by forward or reverse mode."""
+    """Return the products of the Jacobian (`columns`) or its transpose with vectors, by forward or reverse mode."""
     every = tuple(range(len(traced.results)))
     with setting(transposing=columns):
         program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
     pulled = iter(found)
-    # the output with the cotangent of each source
+    # index of the output that has the cotangent of each source
     where: Sequence[int | None] = [None if p is None else next(pulled) for p in traced.places]
     sizes = [a.size for a in traced.results] if columns else traced.widths
     if not program.outputs or not len(seeds):
@@ -235,7 +235,7 @@ def _products(traced: Recorded, columns: bool, seeds: np.ndarray, kind: Any, chu
 
 
 def _compared(pattern: Sparsity, values: Tensor, vector: np.ndarray, product: Tensor, rounding: float) -> Tensor:
-    """Return the values, checked: the matrix that has them must have this product with the vector, to rounding."""
+    """Return the entries after a check that the matrix has this product with the vector, to rounding."""
     across, along = (pattern.columns, pattern.rows) if pattern.sides[0] else (pattern.rows, pattern.columns)
     terms = values * tensor(vector[across])
     sums = unsorted_segment_sum(stack([terms, abs(terms)], 1), tensor(along), extents_of(product)[0])
@@ -250,7 +250,7 @@ def _compared(pattern: Sparsity, values: Tensor, vector: np.ndarray, product: Te
     traits="own takes hands_on",
 )  # fmt: skip
 def _entries_of(products, places):
-    """Return what stands at places of the products, which are known to be inside."""
+    """Return the elements at these positions of the flattened products, without a check of the bounds."""
     return products.take(places, mode="clip")
 
 
@@ -264,7 +264,7 @@ def _misses_entries(excess, mode):
 
 
 def _missed_entries(excess, mode):
-    """Return the message about a pattern that is none of this matrix."""
+    """Return the message about a pattern that misses entries of the matrix."""
     wrong, line = np.flatnonzero(excess > 0), "column" if mode == "reverse" else "row"
     cause, end = "pattern misses entries of this Jacobian", ""
     if mode in MIRRORED:
@@ -283,7 +283,7 @@ def _missed_entries(excess, mode):
     checked="excess", cheap=True, traits="own",
 )  # fmt: skip
 def _checked_entries(values, excess, *, mode):
-    """Return `values`, unless a product exceeds what rounding explains: an InvalidArgumentError."""
+    """Return `values`; raise InvalidArgumentError if a product differs by more than rounding."""
     return values
 
 
@@ -293,5 +293,5 @@ def _(dy):
 
 
 def _starts(widths: Sequence[int], things: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each of `things` with its start in a row of all."""
+    """Yield each of `things` with its offset when all are concatenated."""
     return zip(itertools.accumulate([0, *widths[:-1]]), things, strict=True)

@@ -1,4 +1,4 @@
-"""Steps of Newton's kind, whose matrix is the sparse Jacobian of a function at a point."""
+"""Newton steps: systems whose matrix is the sparse Jacobian of a function at a point."""
 
 from __future__ import annotations
 

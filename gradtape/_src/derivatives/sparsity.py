@@ -1,4 +1,4 @@
-"""Sparsity patterns: which entries of a Jacobian or Hessian there are, and which of its columns or rows are found together."""
+"""Sparsity patterns of Jacobians and Hessians, with the colours of columns or rows that share a product."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MIRRORED = ("symmetric", "substitution")
 class Sparsity:
     """The sparsity pattern of a Jacobian or Hessian, and its colours: the result of `jacobian_sparsity` or `hessian_sparsity`.
 
-    `Sparsity(matrix)` takes one that is known, as a matrix of SciPy or NumPy: its entries that are not zero. `shape`: (elements
+    `Sparsity(matrix)` takes a known pattern: the nonzero entries of a matrix of SciPy or NumPy. `shape`: (elements
     of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`: "forward" where columns of
     one colour are found together, "reverse" where rows are, "both" where some rows are and the columns of the others. With
-    "symmetric", of a Hessian, an entry may be read at its mirror image. With "substitution" it may be what is left of a product
-    without entries that were found before. `colours`: of the columns or rows; for "both" of the columns, then of the rows, -1
-    for what is in no product. `products`: how many colours there are.
+    "symmetric", of a Hessian, an entry may be read at its mirror image. With "substitution" it may be an element of a product
+    minus entries that were found before. `colours`: of the columns or rows; for "both" of the columns, then of the rows, -1
+    for those in no product. `products`: the number of colours.
 
     >>> sparsity = tf.autodiff.jacobian_sparsity(lambda x: x[1:] * x[:-1], tf.ones([4]))
     >>> print(sparsity, sparsity.rows.tolist(), sparsity.columns.tolist())
@@ -55,7 +55,7 @@ class Sparsity:
 
     @property
     def sides(self) -> tuple[bool, ...]:
-        """Whether columns are found together (True) and whether rows are (False), in the order of the products."""
+        """The kinds of products in their order: True for sums of columns, False for sums of rows."""
         return (True, False) if self.mode == "both" else (self.mode != "reverse",)
 
     def _of_side(self, columns: bool) -> np.ndarray:
@@ -74,7 +74,7 @@ class Sparsity:
         return f"<Sparsity {self.shape[0]}×{self.shape[1]}, {len(self.rows)} entries, {self.products} products {self.mode}>"
 
     def seeds(self, dtype: np.dtype, columns: bool = True) -> np.ndarray:
-        """Return for each colour of the columns or rows the sum of its unit vectors."""
+        """Return, for each colour of the columns or rows, the sum of its unit vectors."""
         colours = self._of_side(columns)
         (some,) = np.nonzero(colours >= 0)
         vectors = np.zeros((colours.max(initial=-1) + 1 if len(self.rows) else 0, len(colours)), dtype)
@@ -132,7 +132,7 @@ class Sparsity:
 
     @functools.cached_property
     def terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The terms whose sums are the entries: of each the entry, its place among the flattened products, and its sign."""
+        """The terms whose sums are the entries: the entry, position in the flattened products, and sign of each."""
         terms = terms_of(self.shape, self.rows, self.columns, self.colours, self.mode)
         if terms is None:
             raise ValueError("its colours do not tell its entries apart")
@@ -140,12 +140,12 @@ class Sparsity:
 
     @property
     def places(self) -> np.ndarray:
-        """The places of the entries among the flattened products, where each is one of them: not for "substitution"."""
+        """The positions of the entries in the flattened products; not for "substitution", where an entry may be a sum."""
         return self.terms[1]
 
 
 def _entries(pattern: Any) -> sparse.csr_matrix:
-    """Return a matrix of SciPy or NumPy as a boolean CSR matrix of its own."""
+    """Convert a matrix of SciPy or NumPy to a new boolean CSR matrix."""
     from scipy import sparse
 
     if sparse.issparse(pattern) or (isinstance(pattern, np.ndarray) and pattern.ndim == 2 and pattern.dtype.kind in "biuf"):
@@ -157,7 +157,7 @@ def _entries(pattern: Any) -> sparse.csr_matrix:
 
 
 def stated(pattern: Any, shape: tuple[int, int]) -> Sparsity:
-    """Return a pattern that the user gave; TypeError for anything else, ValueError for one of another shape."""
+    """Check a user's pattern and return it; TypeError for another type, ValueError for another shape."""
     if not isinstance(pattern, Sparsity):
         raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
     if pattern.shape != shape:
@@ -166,7 +166,7 @@ def stated(pattern: Any, shape: tuple[int, int]) -> Sparsity:
 
 
 def _loaded(shape: Any, rows: np.ndarray, columns: np.ndarray, colours: np.ndarray, mode: str) -> Sparsity:
-    """Return a pattern of these parts; ValueError unless they fit, and each entry can be read off the products."""
+    """Return a pattern of these parts; ValueError unless they are consistent and the products determine each entry."""
     made = Sparsity.__new__(Sparsity)
     made.shape, made.rows, made.columns, made.colours, made.mode = shape, rows, columns, colours, mode
     if mode not in MODES or len(shape) != 2 or min(shape) < 0 or rows.shape != columns.shape:
@@ -184,7 +184,7 @@ def _loaded(shape: Any, rows: np.ndarray, columns: np.ndarray, colours: np.ndarr
     forward, reverse = np.split(colours, [shape[1]])
     if mode == "both" and (reverse[reverse >= 0] <= forward.max(initial=-1)).any():
         raise ValueError("a colour is of rows and of columns")
-    made.terms  # noqa: B018 - it is checked as it is made
+    made.terms  # noqa: B018 - computing the terms checks them
     return made
 
 
@@ -196,9 +196,9 @@ def sparsity_of(
     widths: Sequence[int],
     mode: str | None,
 ) -> Sparsity:
-    """Return the pattern of the first results of a Program; it is kept with it if it holds for all values.
+    """Return the pattern of the first results of a Program; it is cached with the Program if it holds for all values.
 
-    `places` are the parameters that are the sources, of these `widths`: None for one that is not used.
+    `places` are the parameters of the sources, None for an unused source; `widths` are their numbers of elements.
     """
     from gradtape._src.derivatives.dependence import dependence
 

@@ -1,9 +1,9 @@
-"""Functions of a matrix by its eigenvalues or singular values, whose derivatives exist where values are equal, too.
+"""Functions of a matrix by its eigenvalues or singular values, differentiable also where these are equal.
 
 F(A) = V f(w) Vᴴ has derivatives in Hermitian directions E₁, …, Eₖ. In the basis V they are sums over products of the directions
 with divided differences of f at the eigenvalues w. Daleckii and Krein (1965); Higham, "Functions of Matrices" (2008), theorem
-3.11. The number ⟨G, Dᵏ F(A)[E₁, …, Eₖ]⟩ is symmetric in G and all Eᵢ. So the cotangents of such a derivative are such
-derivatives: to Eᵢ with G in its place, and to A with G as one more direction.
+3.11. The number ⟨G, Dᵏ F(A)[E₁, …, Eₖ]⟩ is symmetric in G and all Eᵢ. So the cotangents of such a derivative are again such
+derivatives: for Eᵢ with G in its place, and for A with G as an additional direction.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ from gradtape._src.ops.math.compare import less
 from gradtape._src.ops.math.complex import real
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The derivatives of a function of Hermitian matrices, and their cotangents to what the function uses
+# The derivatives of a function of Hermitian matrices, and the cotangents of its captures
 
 
 class Derivative(NamedTuple):
-    """The attributes of such an op: the `program` that computes it, the scalar `function`, and the number of `directions`."""
+    """The attributes of a spectral derivative: its `program`, the scalar `function`, and the number of `directions`."""
 
     program: Program
     function: Program
     directions: int
 
 
-# (A, directions…, what the function uses…) → the derivative; with dy behind → the cotangents of what the function uses
+# (A, directions…, captures…) → the derivative; (A, directions…, captures…, dy) → the cotangents of the captures
 DERIVATIVE = define(by_program("SpectralDerivative", Derivative, traits="own"))
 COTANGENTS = define(by_program("SpectralCotangents", Derivative, traits="own"))
 
 
 def _derivative(function: Program, inputs: Sequence[Node], directions: int) -> Tensor:
-    """Record the derivative of a function of `inputs[0]` in the `directions` behind it; the others are what it uses."""
+    """Record the derivative of a function of `inputs[0]` along the next `directions` inputs; the others are its captures."""
     attrs = Derivative(_program(function, inputs, directions), function, directions)
     (node,) = engine.elements(engine.record(DERIVATIVE, tuple(inputs), attrs))
     return EagerTensor(node)
 
 
 def _program(function: Program, inputs: Sequence[Node], directions: int) -> Program:
-    """Return the Program of such a derivative, made of ops."""
+    """Return the Program of a spectral derivative, made of ops."""
     key = ("spectral derivative", directions, tuple([n.aval for n in inputs]))
     if key not in function.derived:
         leaves = [leaf(n.aval, None) for n in inputs]
@@ -101,7 +101,7 @@ def _by_differences(function: Program, a: Tensor, directions: Sequence[Tensor], 
 
 
 def _nth(function: Program, order: int) -> Program:
-    """Return the derivative of a scalar function to its first parameter, as a Program with the same parameters."""
+    """Return the derivative of a scalar function by its first parameter, as a Program with the same parameters."""
     if not order:
         return function
     key = ("spectral", order)
@@ -119,14 +119,14 @@ def _nth(function: Program, order: int) -> Program:
 
 
 def _used(function: Program) -> tuple[tuple[int, ...], Program]:
-    """Return the parameters besides the first that a scalar function has derivatives to, and the Program of its cotangents."""
+    """Return the further parameters by which a scalar function has derivatives, and the Program of their cotangents."""
     candidates = tuple([i for i in range(1, arity(function)) if function.parameters[i].inexact])
     pulled, where = vjp_program(function, (0,), candidates)
     return tuple([i for i, place in zip(candidates, where, strict=True) if place is not None]), pulled
 
 
 def _along(function: Program) -> Program:
-    """Return the derivative of a scalar function along what it uses: (x, what it uses…, tangents of `_used`…) → scalar."""
+    """Return the derivative of a scalar function along its captures: (x, captures…, tangents of `_used`…) → scalar."""
     key = "spectral tangent"
     if key not in function.derived:
         places, _ = _used(function)
@@ -146,7 +146,7 @@ def _along(function: Program) -> Program:
 
 
 def _pulled(function: Program, inputs: Sequence[Node], directions: int, dy: Tensor, needed: Sequence[bool]) -> list[Any]:
-    """Return the cotangents of the inputs of a derivative."""
+    """Return the cotangents of the inputs of a spectral derivative."""
     results: list[Any] = [None] * len(inputs)
     seed = ((dy + adjoint(dy)) * 0.5).node
     used = inputs[1 + directions :]
@@ -173,7 +173,7 @@ def _derivative_gradient(op: Operation, dy: Tensor) -> list[Any]:
 
 @gradient(COTANGENTS)
 def _cotangents_gradient(op: Operation, *tangents: Tensor) -> list[Any]:
-    """Return the cotangents of ⟨dy, derivative along the tangents of what the function uses⟩."""
+    """Return the cotangents of ⟨dy, derivative along the tangents of the function's captures⟩."""
     _, function, directions = op.entry.node.attrs
     *inputs, dy = op.entry.inputs
     moving = _along(function)
@@ -184,11 +184,11 @@ def _cotangents_gradient(op: Operation, *tangents: Tensor) -> list[Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What users call
+# Public functions
 
 
 def _traced(f: Callable[[Tensor], Any], kind: Any) -> tuple[Program, list[Node]]:
-    """Return the Program of a scalar function of a scalar, and what it uses."""
+    """Return the Program of a scalar function of a scalar, and its captures."""
     if not callable(f):
         raise TypeError(f"The first argument must be a function of numbers, received {f!r} of type {type(f).__name__}.")
     parameter = leaf(aval((), kind), None)
@@ -223,8 +223,8 @@ def _matrices(x: Any) -> Tensor:
 def eigenvalue_function(f: Callable[[Tensor], Any], x: Any) -> Tensor:
     """Return the function `V f(w) Vᴴ` of Hermitian matrices `V w Vᴴ`, with derivatives of any order wherever f has them.
 
-    `f`: a function of scalar tensors, made of ops, real. It is traced, and applied to each eigenvalue; what it uses, variables
-    and tensors, is differentiated, too. `x`: [..., n, n], float32, float64 or complex; only the lower triangle is read, and gets
+    `f`: a function of scalar tensors, made of ops, real. It is traced, and applied to each eigenvalue; variables and tensors
+    that it uses are differentiated, too. `x`: [..., n, n], float32, float64 or complex; only the lower triangle is read, and gets
     the gradient. Unlike a product of the results of `tf.linalg.eigh`, which has no derivative at equal eigenvalues, this has
     one: it is computed by divided differences of f (Daleckii and Krein; Higham, "Functions of Matrices", 2008, theorem 3.11).
     The k-th derivative takes n^(k+1) numbers. InvalidArgumentError for `x` that is not square; ValueError for an f that does not
@@ -260,7 +260,7 @@ def eigenvalue_sum(f: Callable[[Tensor], Any], x: Any) -> Tensor:
 
 
 def _dilated(x: Tensor) -> Tensor:
-    """Return [[0, x], [xᴴ, 0]], whose eigenvalues are the singular values of `x`, those with the other sign, and zeros."""
+    """Return [[0, x], [xᴴ, 0]], whose eigenvalues are the singular values of `x`, their negatives, and zeros."""
     m, n = extents_of(x)[-2:]
     batch = tuple(extents_of(x)[:-2])
     above = concat([zeros((*batch, m, m), x.dtype), x], -1)

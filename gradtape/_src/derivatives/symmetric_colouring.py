@@ -1,7 +1,7 @@
-"""Colours of the vertices of a graph, which is a symmetric matrix without its diagonal: star and acyclic colourings.
+"""Star and acyclic colourings of the vertices of a graph: a symmetric matrix without its diagonal.
 
 Gebremedhin, Tarafdar, Manne and Pothen, "New acyclic and star coloring algorithms with application to computing Hessians" (2007).
-A colour is an integer with one bit, so that a set of colours is one integer: each vertex keeps the set of those around it.
+A colour is an integer with one bit, and a set of colours is an integer, too. Each vertex has the set of its neighbours' colours.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 
 
 def star(graph: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
-    """Return colours such that neighbours differ, and each path of four vertices has three: two colours are stars.
+    """Return colours such that neighbours differ, and each path of four vertices has three: two colours form stars.
 
-    So each entry is alone in its row among the columns of one colour, or its mirror image is: it is at a leaf of its star.
+    Each edge ends in a leaf of its star. So an entry or its mirror image is alone in its row among the columns of a colour.
     """
     count = len(graph)
-    colours, around, twice = [0] * count, [0] * count, [0] * count  # colours of neighbours, and those that two of them have
-    hubs = [0] * count  # colours of neighbours that are the middle of a star, with this vertex as a leaf
-    first: list[dict[int, int]] = [{} for _ in graph]  # of each colour around a vertex, the first that got it
+    colours, around, twice = [0] * count, [0] * count, [0] * count  # colours of neighbours, and those of two or more neighbours
+    hubs = [0] * count  # colours of neighbours that are the centre of a star with this vertex as a leaf
+    first: list[dict[int, int]] = [{} for _ in graph]  # for each colour around a vertex, the first neighbour that got it
     for v in order:
         forbidden, several = around[v], twice[v]
         for w in graph[v]:
@@ -41,7 +41,7 @@ def star(graph: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
 
 
 class _Trees:
-    """Disjoint sets: which edges of two colours are in one tree. Tarjan (1975)."""
+    """Disjoint sets of edges of two colours, one for each tree. Tarjan (1975)."""
 
     def __init__(self) -> None:
         self.parents: list[int] = []
@@ -52,7 +52,7 @@ class _Trees:
         return len(self.parents) - 1
 
     def root(self, tree: int) -> int:
-        """Return what stands for the tree."""
+        """Return the representative of a tree."""
         parents = self.parents
         while parents[tree] != tree:
             parents[tree] = tree = parents[parents[tree]]
@@ -60,13 +60,13 @@ class _Trees:
 
 
 def acyclic(graph: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
-    """Return colours such that neighbours differ, and each circle has three: two colours are trees.
+    """Return colours such that neighbours differ, and each cycle has three: two colours form trees.
 
-    So the entries can be found one after the other, from the leaves of the trees inwards.
+    So the entries can be recovered one after the other, from the leaves of the trees inwards.
     """
     count, trees = len(graph), _Trees()
     colours, around, twice = [0] * count, [0] * count, [0] * count
-    inside: list[dict[int, int]] = [{} for _ in graph]  # of a vertex, its tree with each other colour
+    inside: list[dict[int, int]] = [{} for _ in graph]  # for each vertex, its tree with each other colour
     for v in order:
         forbidden = around[v] | (_closing(graph[v], v, colours, twice[v], inside, trees) if twice[v] else 0)
         colours[v] = mine = ~forbidden & (forbidden + 1)
@@ -86,7 +86,7 @@ def acyclic(graph: Sequence[Sequence[int]], order: Iterable[int]) -> list[int]:
 def _closing(
     near: Sequence[int], v: int, colours: Sequence[int], several: int, inside: Sequence[dict[int, int]], trees: _Trees
 ) -> int:
-    """Return the colours with which a vertex would close a circle: two of its neighbours are in one tree."""
+    """Return the colours with which a vertex would close a cycle, because two of its neighbours are in one tree."""
     met: dict[int, int] = {}
     closing = 0
     for w in near:

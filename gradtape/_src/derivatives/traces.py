@@ -1,4 +1,4 @@
-"""Trace and eigenvalues of a symmetric matrix that is known by its products only: Hutch++, and Lanczos quadrature."""
+"""Trace and eigenvalues of a symmetric matrix from products with vectors: Hutch++ and Lanczos quadrature."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def operator_trace(matvec: Callable[..., Any], like: Any, samples: int = 32, see
     check_samples(samples, least=3)
     matrix = _Products(matvec, like, "operator_trace", seed)
     count = samples // 3
-    every = count >= matrix.size  # the trace itself takes no more products
+    every = count >= matrix.size  # the exact trace takes no more products
     basis = eye(matrix.size, dtype=matrix.dtype) if every else _orthonormal(matrix.of(matrix.signs(count)))
     exact: Tensor = reduce_sum(basis * matrix.of(basis))
     if every:
@@ -76,7 +76,7 @@ def operator_trace(matvec: Callable[..., Any], like: Any, samples: int = 32, see
 
 
 def _orthonormal(rows: Tensor) -> Tensor:
-    """Return orthonormal rows that span these; zeros in the place of those that depend on others."""
+    """Return orthonormal rows that span these; rows that depend on others become zeros."""
     q, r = qr(transpose(rows))
     sizes = abs(diag_part(r))
     eps = float(np.finfo(rows.dtype.as_numpy_dtype).eps)
@@ -123,8 +123,8 @@ def spectral_density(
     """Estimate the eigenvalues of a symmetric matrix from products `matvec(v)` = A v, as a `Spectrum`: Lanczos quadrature.
 
     From each of `samples` vectors of random signs Lanczos' iteration makes `steps` products, orthogonal to rounding. It finds the
-    outermost eigenvalues first; what a vector itself sees is exact for polynomials up to degree 2 `steps` − 1. Ubaru, Chen and
-    Saad, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature" (2017), algorithm 1.
+    outermost eigenvalues first. For each vector the quadrature is exact for polynomials up to degree 2 `steps` − 1. Ubaru,
+    Chen and Saad, "Fast estimation of tr(f(A)) via stochastic Lanczos quadrature" (2017), algorithm 1.
 
     `like` is a nest of tensors as `matvec` takes, all float32 or all float64; `seed` an int for the same signs each time.
     ValueError if `steps` or `samples` is no positive int, or `matvec` gives another shape or dtype.
@@ -148,7 +148,7 @@ def spectral_density(
 
 
 def _lanczos(matrix: _Products, steps: int, samples: int) -> tuple[Tensor, Tensor]:
-    """Return the diagonals of Lanczos' tridiagonal matrices, and what stands beside them, one row for each start."""
+    """Return the diagonals and the off-diagonals of Lanczos' tridiagonal matrices, one row for each start."""
     eps = float(np.finfo(matrix.dtype.as_numpy_dtype).eps)
 
     def step(j: Tensor, basis: Tensor, diagonal: Tensor, beside: Tensor, v: Tensor) -> tuple[Tensor, ...]:
@@ -157,7 +157,7 @@ def _lanczos(matrix: _Products, steps: int, samples: int) -> tuple[Tensor, Tenso
         w = matrix.of(v)
         size = sqrt(reduce_sum(w * w, 1, keepdims=True))
         alpha = reduce_sum(w * v, 1, keepdims=True)
-        for _ in range(2):  # once is not enough where w is almost in the span
+        for _ in range(2):  # twice, because w may be almost in the span
             w -= reshape(matmul(reshape(matmul(basis, reshape(w, (samples, -1, 1))), (samples, 1, -1)), basis), (samples, -1))
         beta = sqrt(reduce_sum(w * w, 1, keepdims=True))
         beta = where(beta > 10.0 * eps * size, beta, zeros((), matrix.dtype))  # the span is complete

@@ -1,7 +1,7 @@
-"""Locks that no Ctrl-C leaves locked.
+"""Locks that a Ctrl-C cannot leave locked.
 
-From Python 3.14 on a KeyboardInterrupt can arrive in a `with lock:` when the lock is taken and the block is not yet entered.
-The lock would stay taken, and the next `with` would wait for ever.
+From Python 3.14 on, a KeyboardInterrupt can arrive in `with lock:` after the lock is acquired and before the block is entered.
+The lock would never be released, and the next `with` would wait for ever.
 """
 
 import operator
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Whole:
-    """A lock of `threading` whose `with` takes it and enters the block, or raises without it."""
+    """A lock of `threading`. Its `with` either acquires it and enters the block, or raises without holding it."""
 
     __slots__ = ("_leave", "acquire", "release")
 
@@ -21,13 +21,13 @@ class _Whole:
     def __enter__(self) -> None:
         taken: list[bool] = []
         try:
-            taken.extend(map(self.acquire, (True,)))  # one call in C: the lock is taken and noted, or neither
+            taken.extend(map(self.acquire, (True,)))  # one call in C: the lock is acquired and noted, or neither
         except BaseException:
             if taken:
                 self.release()
             raise
 
-    # A method in C, which `with` looks up before the lock is taken: one in Python can be interrupted before its first line.
+    # `with` looks this up before it acquires the lock. A C method, since a Python one can be interrupted before its first line.
     __exit__: Any = property(operator.attrgetter("_leave"))
 
 

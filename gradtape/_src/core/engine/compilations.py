@@ -1,4 +1,4 @@
-"""Sentences of the log on compilations: on each if that is asked for, on long ones, and on a line that makes many programs."""
+"""Log messages about compilations: about each on request, about slow ones, and about a line that makes many programs."""
 
 from __future__ import annotations
 
@@ -15,24 +15,22 @@ from gradtape._src.core.values.aval import bytes_of
 
 logger = logging.getLogger("gradtape")
 clock = time.perf_counter
-LONG = 2.0  # seconds from which on a compilation is told of in any case
-MANY = 100  # programs of one line after which the log warns, once
-SHOWN = 4  # shapes of arguments that are named
-_of_lines = Cache(
-    4096, of="lines"
-)  # (code object, offset) → how many programs were compiled for that line, and the last one's shapes
+LONG = 2.0  # seconds above which a compilation is always logged
+MANY = 100  # programs of one line at which a warning is logged, once
+SHOWN = 4  # argument shapes that a message lists
+_of_lines = Cache(4096, of="lines")  # (code object, offset) → (number of programs of the line, shapes of the last one)
 _lock = locks.Lock()
-each = False  # whether the log tells of each
+each = False  # whether each compilation is logged
 
 
 def tell_each(wanted: bool) -> None:
-    """Begin or end to tell of each compilation."""
+    """Start or stop logging each compilation."""
     global each
     each = wanted
 
 
 def note(owner: Executable, seconds: float, op: str = "") -> None:
-    """Note that a Program was compiled, or an op by itself, of the type `op`."""
+    """Note the compilation of a Program, or of a single op of type `op`; log it if it was slow or logging is on."""
     line = _line_of(owner)
     shapes = _shapes(owner.parameters) if isinstance(owner, Program) else ""
     number, before = 0, ""
@@ -56,7 +54,6 @@ def note(owner: Executable, seconds: float, op: str = "") -> None:
 
 
 def _line_of(owner: Executable) -> Line | None:
-    """Return the user's line of a Program: the last one that is known, which asked for its last value."""
     lines = owner.lines if isinstance(owner, Program) else ()
     return next((line for line in reversed(lines) if line[0] is not None), None)
 
@@ -77,7 +74,7 @@ def _spoken(line: Line) -> str:
 
 
 def _shapes(avals: Sequence[Any]) -> str:
-    """Return the shapes and dtypes of what a Program takes, the largest first; what has several parts is a tuple."""
+    """Return the shapes and dtypes of a Program's parameters, the largest first."""
     named = [repr(aval) for aval in sorted(avals, key=lambda aval: -bytes_of((aval,)))]
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
     return ", ".join(named[:SHOWN]) + more if named else "nothing"

@@ -1,4 +1,4 @@
-"""Constants that are computed while a function or graph is traced: numbers, and integers computed from unknown extents."""
+"""Constant folding while a function or graph is traced: of small values, and of integers computed from unknown extents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gradtape._src.core.programs.program import Node, effectful
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import dims
 
-MOST = 200  # so many ops are looked through
-SMALL = 50  # of a constant that is computed while a function is traced: ops, and elements of each
+MOST = 200  # ops visited at most
+SMALL = 50  # limit of a folded value: its number of ops, and the elements of each result
 Known = tuple[np.ndarray, bool]  # a value, and whether it may change from run to run
 
 
@@ -28,9 +28,9 @@ def _count_aval(*rows: Aval, count: int | None) -> Aval:
     return aval((rows[0].shape[0] if count is None else count,), np.dtype(np.int64))
 
 
-# The numbers below `count`, or those of the rows of its input.
+# range(count), or the row numbers of its input.
 COUNT = define(Op("Count", _count, infer=_count_aval, reason="it gives integers", flops=0, traits="own"))
-# An extent as a number.
+# An unknown extent as a scalar.
 EXTENT = define(
     Op(
         "Extent",
@@ -48,14 +48,14 @@ def _rule(op: Op) -> Callable[..., Any] | None:
 
 
 def unstated(node: Node) -> Known | None:
-    """Return what is known of a node besides: nothing."""
+    """Return None: no value is stated for a node."""
     return None
 
 
 def integers(node: Node, stated: Callable[[Node], Known | None] = unstated) -> Known | None:
     """Return `(array, whether it may change from run to run)`, or None if the value depends on more than shapes and constants.
 
-    The array is of int64 or, where extents are not known, of symbols. `stated` says what a node is whatever it is made of.
+    The array has dtype int64, or holds symbols for unknown extents. `stated` may give the value of a node without its inputs.
     """
     order: dict[Node, None] = {}
     values: dict[Node, Known] = {}
@@ -97,7 +97,7 @@ def _value(node: Node, values: dict[Node, Known]) -> Known | None:
 
 
 def wide(array: Any) -> np.ndarray:
-    """Return an array whose integers are of int64."""
+    """Convert an integer array to int64; leave other dtypes as they are."""
     array = np.asarray(array)
     return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
@@ -105,7 +105,7 @@ def wide(array: Any) -> np.ndarray:
 def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
     """Return the value of a small node of a function's trace that depends on constants alone, else None.
 
-    With `numbers`, unknown extents are constants, too: those of the call, or supposed ones.
+    With `numbers`, unknown extents count as constants, too, with the extents of the current call or supposed ones.
     """
     order: dict[Node, None] = {}
     stack = [node]

@@ -1,6 +1,6 @@
 """The one entry point of all ops (`record`), the pending trace of each thread, and when and how it runs.
 
-See `docs/design.md`, "The rules of the engine": the numbers of the rules there are those in the comments here.
+Rule numbers in the comments refer to "The rules of the engine" in `docs/design.md`.
 """
 
 from __future__ import annotations
@@ -47,17 +47,18 @@ if TYPE_CHECKING:
 
 new = Node.__new__
 
-STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
-LIMIT = 4 * STRIDE  # and any trace at this many
-SMALL = 50  # residuals of a trace with fewer nodes are recomputed rather than kept,
-SMALL_BYTES = 1 << 16  # unless they are larger than this
+STRIDE = 64  # pending nodes at which the trace of a loop is cut
+LIMIT = 4 * STRIDE  # pending nodes at which any trace is cut
+SMALL = 50  # residuals of a trace with fewer nodes are recomputed, not kept
+SMALL_BYTES = 1 << 16  # bytes above which a residual is kept even so
 UNBOUNDED = sys.maxsize
 
 
 class State:
-    """The traces and tapes of a thread. Replicas run in one thread, and record into one trace; each has tapes of its own.
+    """The traces and tapes of a thread. Replicas share the trace of their thread; each has tapes of its own.
 
-    `suspended`: traces in which it goes on later, each in a list. `anchor`: where its loop is cut. `again`: it runs one again.
+    `suspended`: the surrounding traces, each in a list of one, so that a flush can replace it. `anchor`: the source location at
+    which the trace of a loop is cut. `again`: whether a recorded trace is being run again.
     """
 
     trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
@@ -69,7 +70,7 @@ class State:
 
 local = declare(State)
 NeedsValues = errors.NeedsValues
-shared = locks.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
+shared = locks.RLock()  # held while a variable is updated from its own value, and while threads share nodes
 
 
 def tracing() -> bool:
@@ -82,9 +83,10 @@ hooks.core.tracing = tracing
 
 @contextlib.contextmanager
 def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
-    """Record into `trace` in this thread, where no tape sees it; afterwards where the thread recorded before.
+    """Record into `trace` in this thread, unseen by the open tapes; restore the previous trace at the end.
 
-    `again`: a record runs again, and no loop's anchor of it is kept. A run in between may replace the trace from before.
+    `again`: a recorded trace runs again, so the loop anchor that it finds is discarded. A flush meanwhile may replace the
+    previous trace.
     """
     state = local
     before, open_tapes, anchor, ran_again = [state.trace], state.tapes, state.anchor, state.again
@@ -101,7 +103,7 @@ def recording_in(trace: Trace, again: bool = False) -> Iterator[Trace]:
 
 
 def _after_fork() -> None:
-    """Mark the process as forked: its next op raises, and no thread of it owns a lock."""
+    """Give a forked child a trace that refuses its first op, and a lock that no thread owns."""
     global shared
     local.trace, shared = Trace(LIMIT), locks.RLock()
 
@@ -115,7 +117,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @twins.in_c
 def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
-    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure."""
+    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` one of attribute values."""
     trace = local.trace
     if trace.overrides is not None:
         op = trace.overrides(op)
@@ -128,7 +130,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
         reference = x.index if x.trace is trace else known.get(x)
         if reference is None and (x.value is None or trace.parent is not None):
             reference = adopt(trace, x)
-        elif reference is None:  # a value becomes a leaf, a number each time
+        elif reference is None:  # a node with a value becomes a leaf; a Python number is a new leaf in each use
             trace.leaves.append(x)
             reference = -len(trace.leaves)
             if x.index != NUMBER:
@@ -144,12 +146,12 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
     node = Node((op, attrs, *references), inputs, result, trace, len(trace.nodes), frame.f_code, frame.f_lasti)
-    trace.nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
+    trace.nodes.append(node)  # one append, so an interrupt never leaves a half-recorded node
     return node
 
 
 def record_as(op: Op, inputs: tuple[Node, ...], attrs: Attributes, result: Any) -> Node:
-    """Append one op whose result has the Aval `result`, or Avals: as `record`, where a graph knows better than the op."""
+    """Append one op with a known Aval (or tuple of Avals) of its result, in place of that of the op's shape rule."""
     trace = local.trace
     known = trace.leaf_index
     references = [x.index if x.trace is trace else adopt(trace, x) if (r := known.get(x)) is None else r for x in inputs]
@@ -162,16 +164,16 @@ def record_as(op: Op, inputs: tuple[Node, ...], attrs: Attributes, result: Any) 
 
 
 def adopt(trace: Trace, node: Node) -> int:
-    """Enter a node that was not recorded in `trace`, and return its reference: a leaf, or computed again here.
+    """Enter a node of another trace into `trace`, as a leaf or by recording it again; return its reference.
 
-    Computed again is what has no value: it ran but its value did not leave (rule 6), or it pends in another thread.
+    A node without a value is recorded again: its value did not leave its program (rule 6), or it is pending in another thread.
     """
-    if trace.parent is not None:  # in an inner trace everything from outside is a leaf
+    if trace.parent is not None:  # in an inner trace, every outside node is a leaf
         _check_scope(trace, node)
         return trace.add_leaf(node)
     if node.value is not None:
         return trace.add_leaf(node)
-    with shared:  # a thread that has run a trace takes the inputs of its nodes away
+    with shared:  # a thread clears the inputs of its nodes after a run
         return _adopt_pending(trace, node)
 
 
@@ -216,7 +218,7 @@ def _check_scope(trace: Trace, node: Node) -> None:
 
 
 def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
-    """Run an op that has strings at once: in eager code, where tapes see it; in a function what depends on constants only."""
+    """Run an op on strings at once, in eager code or on constants of a function; None if the op has to be recorded."""
     trace = local.trace
     if op is RAN or not (op.on_host or any(has_strings(x.aval) for x in inputs)):
         return None
@@ -231,7 +233,7 @@ def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | 
 
 
 def record_ran(op: Op, inputs: tuple[Node, ...], attrs: Attributes, value: Any) -> Node:
-    """Enter an op that ran already (its result's shape depends on values), so that tapes see it; return its node."""
+    """Record an op that has already run (its result's shape depends on values), so that tapes see it; return its node."""
     if local.trace.overrides is not None:
         op = local.trace.overrides(op)
     holder = leaf(_aval_of(value), value)
@@ -247,7 +249,7 @@ def _aval_of(value: Any) -> Aval | tuple[Aval, ...]:
 
 @twins.in_c
 def elements(node: Node) -> list[Node]:
-    """Record the outputs of the last node, which has several, and return their nodes."""
+    """Record the outputs of the last node, an op with several results; return their nodes."""
     trace = node.trace
     index, inputs, code, offset, first = node.index, (node,), node.code, node.offset, len(trace.nodes)
     result = [
@@ -270,7 +272,7 @@ _numbers: dict[tuple[Any, int], Node] = {}
 def current_graph(trace: Trace | None = None) -> Any:
     """Return the graph that the thread records into; None in eager code and inside a branch or loop of a graph.
 
-    With a `trace` the graph whose own trace that is.
+    If `trace` is given: the graph that records into it.
     """
     trace = local.trace if trace is None else trace
     graph = None if trace.scope is None else getattr(trace.scope, "graph", None)
@@ -289,9 +291,9 @@ def graph_around() -> Any:
 
 
 def counting(count: Any, rows: Sequence[Node] = ()) -> Node:
-    """Return a leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may be unknown.
+    """Return a leaf that holds `range(count)` as int64; in a graph an op, because `count` may be unknown.
 
-    `rows` are nodes whose first extent it is.
+    `rows` are nodes whose first extent is `count`.
     """
     graph = graph_around() if is_unknown(count) else current_graph()
     if graph is not None:
@@ -303,9 +305,9 @@ def counting(count: Any, rows: Sequence[Node] = ()) -> Node:
 
 
 def integers(node: Node) -> np.ndarray | None:
-    """Return the value of a node of integers that follows from extents and constants, with symbols for those that are not known.
+    """Return the value of an integer node computed from extents and constants, with symbols for unknown extents.
 
-    None if it depends on more, or where all extents are known.
+    None if it depends on other values, or where all extents are known.
     """
     graph = graph_around()
     if graph is not None:
@@ -318,7 +320,7 @@ def integers(node: Node) -> np.ndarray | None:
 
 
 def number(value: Any, dtype: np.dtype) -> Node:
-    """Return a leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
+    """Return a leaf for a Python number in a NumPy dtype. From its second use on it holds a JAX array (rule 5)."""
     key = (value, dtype.num)
     known = _numbers.get(key)
     if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
@@ -360,9 +362,9 @@ def value(node: Node) -> Any:
 
 
 def peek(node: Node) -> None:
-    """Give a pending node its value by running what it needs and nothing more; the rest of the trace stays pending.
+    """Evaluate one pending node and its ancestors; leave the rest of the trace pending.
 
-    For ops that look at a value in mid-step, such as indices or labels. A slice that is not small is left to `value`.
+    It serves ops that need a value in mid-step, such as indices or labels. A node with many ancestors is left to `value`.
     """
     if node.value is None and node.trace is (trace := local.trace) and trace.parent is None and not execution.count(node, SMALL):
         program, positions = slices.slice_trace(trace, [node.index])
@@ -374,7 +376,7 @@ def peek(node: Node) -> None:
 
 
 def ready(node: Node) -> Any:
-    """Return the value of `node` once it is computed: an error of the run is raised at this call."""
+    """Wait for the value of `node` and return it, so that an error of the run is raised at this call."""
     result = value(node)
     try:
         return result if isinstance(result, (np.ndarray, np.generic)) else result.block_until_ready()
@@ -383,7 +385,7 @@ def ready(node: Node) -> Any:
 
 
 def _realize(node: Node) -> Any:
-    """Give a node its value. Return what it is supposed to be instead, where shapes alone are asked for."""
+    """Compute and store the value of a node; where a trace needs only shapes, return a supposed value instead."""
     state = local
     trace = state.trace
     if trace.parent is not None:
@@ -405,11 +407,11 @@ def _realize(node: Node) -> Any:
 
 
 def _realize_in_trace(trace: Trace, node: Node) -> Any:
-    """Evaluate a node of a function's trace, which has a value only if it depends on constants alone."""
+    """Evaluate a node while a function is traced; NeedsValues unless it is eager code's, or depends on constants alone."""
     outermost = trace
     while outermost.parent is not None:
         outermost = outermost.parent
-    if node.trace is not None and node.trace.parent is None:  # eager code's, also one that ran before `outermost` began
+    if node.trace is not None and node.trace.parent is None:  # a node of eager code, maybe of an earlier trace
         with recording_in(outermost):
             return _realize(node)
     if trace.scope is not None and (found := constant_folding.folded(node)) is not None:
@@ -419,7 +421,7 @@ def _realize_in_trace(trace: Trace, node: Node) -> Any:
     if graph is not None and (found := graph.supposed(node)) is not None:
         return found
     if graph is None and guided() and (found := constant_folding.folded(node, numbers=True)) is not None:
-        return found  # for the extents of the call that guides the trace
+        return found  # the value at the extents of the call that guides the trace
     error = NeedsValues(
         "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
         "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "
@@ -432,7 +434,7 @@ def _realize_in_trace(trace: Trace, node: Node) -> Any:
 def symbolic(node: Node) -> bool:
     """Return whether a node has no value because it depends on the inputs of a function or graph.
 
-    Outside of its function it has none at all.
+    Outside of a trace, every node of a function counts, even one that depends on constants alone.
     """
     if node.value is not None or (node.trace is not None and node.trace.parent is None):
         return False
@@ -445,7 +447,7 @@ def wanted() -> object:
 
 
 def flush() -> None:
-    """Run the thread's pending trace: values that can still be reached get computed, in one program."""
+    """Run the thread's pending trace: compute all values that are still reachable, in one program."""
     state = local
     trace = state.trace
     if not trace.nodes:
@@ -453,7 +455,7 @@ def flush() -> None:
     state.trace = following = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
     for tape in filter(None, [reference() for reference in trace.tapes]):
         tape.moved(trace, following)
-    for later in state.suspended:  # a function under trace goes on inside of the new one, and so does what follows it
+    for later in state.suspended:  # functions under trace get the new trace as their parent
         if later[0] is trace:
             later[0] = following
         elif later[0].parent is trace:
@@ -462,15 +464,13 @@ def flush() -> None:
 
 
 def flush_if_outermost() -> None:
-    """Run what is pending unless a function or gradient is being traced."""
+    """Run the pending trace unless a function or gradient is being traced."""
     if local.trace.parent is None:
         flush()
 
 
 def _cut(trace: Trace) -> Trace:
-    """Cut a long trace at the anchor of the loop that it records (rule 3). Find the loop that it is the record of, and cut at
-    the loop's anchor from now on.
-    """
+    """Cut a trace that has grown too long, if possible at the start of an iteration of the user's loop (rule 3)."""
     runtime.check_not_forked()
     state = local
     if len(trace.nodes) >= LIMIT:
@@ -486,7 +486,7 @@ def _cut(trace: Trace) -> Trace:
 
 
 def run(trace: Trace) -> None:
-    """Compute what can still be reached of a trace that is no longer being recorded."""
+    """Compute the reachable values of a trace whose recording has ended."""
     nodes = trace.nodes
     execution.counters.runs += 1
     if len(nodes) > execution.counters.most_pending:
@@ -509,7 +509,7 @@ def run(trace: Trace) -> None:
 
 
 def argument(node: Node) -> Any:
-    """Return the value of a node as the argument of a Program that is run at once."""
+    """Return the value of a node, as an argument of a Program that runs at once."""
     if node.value is None:
         _realize(node)
     value = node.value

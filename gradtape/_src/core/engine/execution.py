@@ -41,14 +41,14 @@ class Counters:
 
 counters = Counters()
 logger = logging.getLogger("gradtape")
-LACKING = (AttributeError, TypeError, NotImplementedError, KeyError)  # what a kernel raises for what NumPy's side does not have
+LACKING = (AttributeError, TypeError, NotImplementedError, KeyError)  # errors of a kernel that NumPy cannot run
 
 
 programs = Cache(1024)  # fingerprint → Program
 kernels = Cache(4096)  # (op, attributes, *input Avals) → the Executable of the op
-eager = False  # whether each op runs at once, by itself: it was asked for, or each is checked
-precision: str | None = None  # of products of float32 in what runs from now on; None: the device's default
-check: Callable[[Program, int, Sequence[Any], Any], None] | None = None  # sees `(program, index, inputs, value)` of each op
+eager = False  # whether each op runs at once, by itself: on request, or because each is checked
+precision: str | None = None  # precision of float32 products in later runs; None: the device's default
+check: Callable[[Program, int, Sequence[Any], Any], None] | None = None  # takes (program, index, inputs, value) of each op
 _asked = False
 
 
@@ -60,27 +60,27 @@ def run_each(run: bool) -> None:
 
 
 def compute_in(wanted: str | None) -> None:
-    """Compute products of float32 in a precision, as JAX names it, from now on; None: the device's default."""
+    """Compute float32 products in this precision from now on, by JAX's name for it; None: the device's default."""
     global precision
     precision = wanted
 
 
 def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None) -> None:
-    """Let `looks` see each op that runs from now on; None ends that."""
+    """Call `looks` after each op from now on; None ends it."""
     global eager, check
     check = looks
     eager = _asked or check is not None
 
 
-BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
-TRIM = 256  # nodes in compiled programs after which the memory that the compiler took is given back to the system
-IDLE = 256  # runs of any code after which code that was not run counts as idle
-TRACED = 1 << 16  # nodes in compiled programs after which JAX forgets all that it traced, some 2 kB each, which it would never do
-SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
+BOUND = 48 << 20  # bytes of code above which a compilation drops older code
+TRIM = 256  # compiled nodes after which the compiler's memory is returned to the system
+IDLE = 256  # code is idle once this many runs of other code have passed
+TRACED = 1 << 16  # compiled nodes after which JAX's unbounded tracing caches (2 kB for each node) are cleared
+SHARE = 16  # recompiled code may take the machine's memory divided by this
 
 
 class Pool:
-    """The owners of compiled code, and the bound of the bytes that they hold together.
+    """The owners of compiled code, with a bound on their total bytes.
 
     Code that ran once, or that is idle, is dropped as more is compiled. A Program that is compiled a second time was dropped too
     early: it is kept up to a bound that depends on the machine's memory. So a loop over many shapes compiles each of them twice
@@ -94,7 +94,7 @@ class Pool:
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of code that are held."""
+        """The total bytes of compiled code."""
         return sum([owner.code_bytes for owner in self.owners()])
 
     def owners(self) -> list[Executable]:
@@ -105,7 +105,7 @@ class Pool:
     def compile(
         self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any = None, op: str = ""
     ) -> Any:
-        """Compile `function` for arrays such as `arguments`, and drop other code if there is too much of it.
+        """Compile `function` for arrays like `arguments`, and drop other code above the bound.
 
         It is compiled ahead of time: `jax.jit` would keep its MLIR module, which is four times the size of the code.
         """
@@ -160,9 +160,9 @@ pool = Pool()
 
 
 def by_placement(owner: Executable, function: Callable[..., Any], options: dict[str, Any] | None = None) -> bool:
-    """Leave it to JAX to compile for each placement of the arguments; return whether that is new.
+    """Let JAX compile for each placement of the arguments; return False if it did so before.
 
-    Code that was compiled ahead refuses arguments on other devices than those that it was compiled for.
+    Code compiled ahead of time refuses arguments on other devices.
     """
     ahead = not isinstance(owner.compiled, xla.ByPlacement)
     if ahead:
@@ -171,11 +171,12 @@ def by_placement(owner: Executable, function: Callable[..., Any], options: dict[
 
 
 def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> tuple[Any, ...]:
-    """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7).
+    """Run a Program on arrays: compiled as a whole, or node by node while that is cheaper (rule 7).
 
-    One that has nodes on the host, or is wide, runs in stages; on a GPU also one that fusion would repeat.
+    A Program with nodes on the host, or with very many parameters and outputs, runs in stages. On a GPU, so does a Program
+    whose ops fusion would repeat many times.
 
-    `again`: it is a record that the explainer runs again. All its values are results, so a large one is never compiled whole.
+    `again`: the explainer runs a recorded trace again. All its values are results, so a large one is never compiled whole.
     """
     runtime.check_running()
     if precision is not None:
@@ -202,7 +203,7 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             program.trials = tiers.trials(program, where)
             options = tiers.options(program, where, quick=program.trials > 0)
             if where != "cpu" and not program.trials:
-                jax.block_until_ready(arguments)  # the compiler measures kernels on the device, and takes memory for it
+                jax.block_until_ready(arguments)  # the compiler times kernels on the device, in its memory
             compiled = pool.compile(program, _code(program), arguments, options)
             if large:
                 program.derived["needed"] = memory.needed(compiled)
@@ -226,14 +227,14 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
 
 
 def _code(program: Program) -> Callable[..., tuple[Any, ...]]:
-    """Return the function of arrays that a Program is compiled as; one that checks values gives a number more."""
+    """Return the function to compile for a Program; with checks, it also returns the number of the first failure."""
     return (lambda *arguments: guards.evaluate(program, arguments)) if program.guarded else program.evaluate
 
 
 def _looked_at(program: Program, arguments: Sequence[Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the results of a compiled Program that checks values, unless a check failed. The error is made node by node.
+    """Return the results of a compiled Program with checks; raise the error of the first check that failed.
 
-    Where values of the host decide, they are looked at while the Program runs, which need not be waited for.
+    A second run, node by node, makes the error. Checks that the host can evaluate do not wait for the Program's results.
     """
     if not settled(program, arguments) and (number := int(values[-1])):
         index = guards.place_of(program, number)
@@ -246,7 +247,7 @@ def _looked_at(program: Program, arguments: Sequence[Any], values: tuple[Any, ..
 
 
 def _leading_to(program: Program, index: int) -> Program:
-    """Return the part of a Program that gives one of its nodes."""
+    """Return the part of a Program that computes one of its nodes."""
     wanted = {index}
     for at in range(index, -1, -1):
         if at in wanted:
@@ -259,10 +260,9 @@ def _leading_to(program: Program, index: int) -> Program:
 
 
 def settled(program: Program, arguments: Sequence[Any]) -> bool:
-    """Return whether all checks of a Program are seen to hold on the host, as they follow from integers by a few ops.
+    """Return whether the host can evaluate all checks of a Program, by a few ops on integers, and all of them hold.
 
-    So labels and indices of a batch are looked at without waiting for the step of training that takes them. An argument is None
-    where its value is not known.
+    Thus the labels and indices of a batch are checked without waiting for the training step. An unknown argument is None.
     """
     if "steered" not in program.derived:
         program.derived["steered"] = stages.steered(program)
@@ -292,7 +292,7 @@ def _on_host(part: stages.Part, arguments: Sequence[Any]) -> list[Any]:
 
 
 def _tried(program: Program) -> Any:
-    """Count a run of code that was compiled quickly, and return it; None once the Program is to be compiled for good."""
+    """Count a run of quickly compiled code and return the code; None when the Program is due to be compiled for good."""
     program.trials -= 1
     if not program.trials:
         program.compiled = None
@@ -300,9 +300,7 @@ def _tried(program: Program) -> Any:
 
 
 def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, again: bool, where: str) -> tuple[Any, ...] | None:
-    """Run a Program node by node on the platform `where`; None if a loop in it goes on for so long that it has to be compiled,
-    from its beginning.
-    """
+    """Run a Program node by node on the platform `where`; None if a long loop makes it cheaper to compile and start again."""
     counters.node_by_node += 1
     costs = tiers.costs(program, where)
     loops = None if again else _Apart(costs.own, may_cost, where)
@@ -364,7 +362,7 @@ class OnHost:
         return np.asarray(value)[at, ...]
 
     def stacked(self, rows: Sequence[Any], of: Aval, count: int) -> Any:
-        """Return rows as one array; those that are missing at the end are zeros, or empty strings."""
+        """Stack rows into one array of `count` rows; missing rows at the end are zeros or empty strings."""
         made = np.zeros((count, *of.shape), of.dtype)
         if of.dtype.hasobject:
             made.fill(b"")
@@ -381,11 +379,11 @@ ON_HOST = OnHost()
 
 
 class GoesOn(Exception):
-    """A loop has cost what compiling it would."""
+    """Raised when a loop, run node by node, has cost as much as compiling it."""
 
 
 class _Apart(OnHost):
-    """The Interpreter that runs bodies node by node, until `spent` is more than they may cost."""
+    """The Interpreter that runs bodies node by node; it raises GoesOn once their cost exceeds `may_cost`."""
 
     def __init__(self, spent: float, may_cost: float, where: str) -> None:
         self.spent, self.may_cost, self.where = spent, may_cost, where
@@ -399,7 +397,7 @@ class _Apart(OnHost):
 
 
 def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line = faults.NOWHERE) -> Any:
-    """Run an op that has effects or strings, or holds what has, outside of XLA."""
+    """Run an op outside of XLA, because it or a Program inside of it has effects or strings."""
     if op.guards:
         _verify(op, attrs, inputs, line)
     if isinstance(op, StructuredOp):
@@ -409,7 +407,7 @@ def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line = f
 
 
 def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnHost | None = None) -> tuple[Any, ...]:
-    """Run a Program node by node, each on NumPy or with its kernel for the platform `where`; branches and loops by `loops`."""
+    """Run each node of a Program on NumPy, or by its kernel for the platform `where`; `loops` runs branches and loops."""
     leaves = (*arguments, *program.constants)
     given: list[Any] = [None] * len(leaves)
     large = program.bytes > memory.CHECKED
@@ -445,7 +443,7 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
 def _run_on_numpy(
     program: Program, hosted: tuple[bool, ...], values: list[Any], leaves: tuple[Any, ...], given: list[Any], stop: int
 ) -> None:
-    """Run nodes as `run_hosted` does; one whose kernel asks for what is JAX's alone is compiled."""
+    """Run nodes as `run_hosted` does; compile a node whose kernel needs a function that only JAX has."""
     try:
         with arrays.on_host():
             run_hosted(program.keys, program.avals, hosted, values, leaves, given, stop)
@@ -465,10 +463,10 @@ def run_hosted(
     given: list[Any],
     stop: int,
 ) -> None:
-    """Run nodes on NumPy, in a thread whose kernels compute with it, and append their values to `values`.
+    """Run nodes on NumPy and append their values to `values`; the thread's kernels must be in NumPy mode already.
 
-    They are the first without a value and those behind it, up to `stop`; one that is not `hosted` ends it, or whose values are
-    checked. `given` has the leaves as arrays of the host, each from its first use on.
+    It begins with the first node that has no value. It ends at `stop`, or before a later node that is checked or not `hosted`.
+    `given` caches the leaves as host arrays, each from its first use on.
     """
     for index in range(first := len(values), stop):
         op, attrs, *references = keys[index]
@@ -496,9 +494,9 @@ def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequen
 
 
 def from_values(node: Any) -> Any:
-    """Return the value of a pending node that one op on the host computes from values that are known; else None.
+    """Compute a pending node by one op on the host, if all its inputs have values; else return None.
 
-    A Program of one node would take twice as long.
+    Running a Program of one node would take twice as long.
     """
     op, attrs, *_ = node.key
     values = [n.value for n in node.inputs]
@@ -511,9 +509,9 @@ def from_values(node: Any) -> Any:
 
 
 def count(node: Any, most: int) -> bool:
-    """Compute a pending node on the host if it follows from values by at most so many ops on integers; return whether it does.
+    """Compute a pending node on the host, if at most `most` ops on integers lead to it from values; return whether they do.
 
-    So do the nodes before it, which have values from now on: the columns of a batch that index many tables are split once.
+    The nodes in between keep their values. Thus a batch whose columns index many tables is split only once.
     """
     trace, stack = node.trace, [node]
     needed: dict[int, tuple[Any, stages.Part | None]] = {}
@@ -541,7 +539,7 @@ def count(node: Any, most: int) -> bool:
 
 
 def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[Any], inputs: Sequence[Any]) -> Any:
-    """Run an op compiled whose kernel failed on NumPy, where something of JAX's is missing; it counts, and the log says so."""
+    """Compile and run an op whose kernel needs a function that NumPy lacks; count it, and log a warning."""
     counters.not_on_host += 1
     logger.warning(
         "%s does not run on NumPy (%s: %s), so it was compiled: please report this.", op.type, type(error).__name__, error
@@ -569,7 +567,7 @@ def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Seq
 
 
 def _kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
-    """Return the function of an op's inputs that is compiled, in the precision that is asked for now."""
+    """Return the function to compile for an op, in the precision of this moment."""
     wanted = precision
 
     def kernel(*inputs: Any) -> Any:
@@ -580,14 +578,14 @@ def _kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
 
 
 def intern(program: Program) -> Program:
-    """Return the first made Program of the same computation at the same lines, so that it is compiled once."""
+    """Return the earliest Program with the same computation and lines, so that it is compiled once."""
     constants = tuple([(c.shape, c.dtype, tuple(c.flat) if c.dtype.hasobject else c.tobytes()) for c in program.constants])
-    lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
+    lines = tuple([(id(code), offset) for code, offset in program.lines])  # a cached Program keeps its code alive: ids are unique
     return first_made(program, constants, lines)
 
 
 def first_made(program: Program, *more: Any) -> Program:
-    """Return the first made Program of this structure, and of the same `more`."""
+    """Return the earliest Program with this structure and the same `more`."""
     fingerprint = (program.keys, program.parameters, program.outputs, *more)
     found: Program = programs.find(fingerprint) or programs.keep(fingerprint, program)
     return found

@@ -1,4 +1,4 @@
-"""Instances of Programs: a Program recorded with symbols for unknown extents, with numbers in their place."""
+"""Instances of Programs: numbers replace the symbols of unknown extents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Extents = Mapping[Atom, int]
 
 
 def substituted(value: Any, extents: Extents) -> Any:
-    """Return a value with numbers for its extents: a Dim, an Aval, a Program, a shape, a tuple of those, or anything else."""
+    """Replace the symbols in a Dim, Aval, Program, shape or tuple by numbers; return any other value as it is."""
     kind = type(value)
     if kind is Dim:
         return as_number(value, extents)

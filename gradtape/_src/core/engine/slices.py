@@ -1,6 +1,6 @@
 """The slice of a trace that runs, its arguments, and its results.
 
-See `docs/design.md`, "The rules of the engine": the numbers of the rules there are those in the comments here.
+Rule numbers in the comments refer to "The rules of the engine" in `docs/design.md`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from gradtape._src.core.programs.program import (
 
 
 class Variant(NamedTuple):
-    """A Program for traces of one structure: the positions of the leaves that it takes, the indices of the nodes that it gives.
+    """A Program for traces of one structure. `positions` are the leaves that it takes, `outputs` the nodes that it computes.
 
-    `same` has leaves that were one number when it was made: their parameter is that of the leaf behind them.
+    `same` pairs leaves that were one Python number when the Program was made: the first shares the parameter of the second.
     """
 
     program: Program | None
@@ -40,11 +40,11 @@ class Variant(NamedTuple):
     same: tuple[tuple[int, int], ...]
 
 
-_slices = Cache(1024)  # what is to be run, as recorded, and the outputs that are wanted → what `_sliced` gives
+_slices = Cache(1024)  # (recorded structure, *wanted outputs) → result of `_sliced`
 
 
 def of(trace: Trace) -> tuple[TraceStructure, Variant]:
-    """Return the structure of a trace that is to run, and the Variant to run it with."""
+    """Return the structure of a trace, and the Variant that runs it."""
     live = live_in(trace.nodes)
     structure = structure_of(trace, len(trace.nodes), len(trace.leaves))
     if trace.tapes:
@@ -60,15 +60,15 @@ def of(trace: Trace) -> tuple[TraceStructure, Variant]:
 
 @twins.in_c
 def live_in(nodes: list[Node]) -> list[int]:
-    """Return the indices of the live nodes of a trace that is to run."""
+    """Return the indices of the live nodes: without a value, and held by a Tensor of the user."""
     return [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
 
 
 def _sliced(trace: Trace, structure: TraceStructure, live: list[int]) -> Variant:
-    """Return the Program to run a trace with, and its arguments; the outputs are `live` or more.
+    """Return a Variant for a trace whose outputs include `live`.
 
-    A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
-    outputs of all (rule 6). Numbers that were equal once and no longer are get parameters of their own for good (rule 5).
+    An earlier Variant with more outputs is reused. After two variants, a third has the outputs of both (rule 6). Numbers that
+    were equal in an earlier trace, but are not now, get parameters of their own for good (rule 5).
     """
     if not live:
         return Variant(None, (), (), ())
@@ -89,10 +89,10 @@ def _sliced(trace: Trace, structure: TraceStructure, live: list[int]) -> Variant
 
 
 def argument_of(node: Node, compiled: bool) -> Any:
-    """Return the value of a leaf, as the argument of a Program that is `compiled` or not.
+    """Return the value of a leaf, as an argument of a Program that is `compiled` or not.
 
-    A NumPy array that comes a second time is given to the device for good; what was computed on the host, as soon as a compiled
-    program takes it, if it is anybody's. To put a residual on the device takes twenty times as long as to take it once.
+    A NumPy array moves to the device for good at its second use. A host result moves when a compiled program first takes it, if
+    the user still holds it. Moving a residual costs twenty times as much as passing it once.
     """
     value = node.value
     if type(value) is np.ndarray:
@@ -108,24 +108,22 @@ def argument_of(node: Node, compiled: bool) -> Any:
 
 @twins.in_c
 def arguments(leaves: list[Node], positions: tuple[int, ...], compiled: bool) -> list[Any]:
-    """Return the values of the leaves at these positions, as the arguments of a Program that is `compiled` or not."""
+    """Return the values of the leaves at these positions, as arguments of a Program that is `compiled` or not."""
     return [argument_of(n, compiled) if type(v := n.value) is np.ndarray else v for n in [leaves[p] for p in positions]]
 
 
 def placed(array: np.ndarray) -> Any:
-    """Return a NumPy array of the library's own on the device that programs take it from; small integers may stay on the host."""
+    """Move a NumPy array of the library's own to the default device; small integers may stay on the host."""
     return array if tiers.stays(array) else to_device(array)
 
 
 def to_device(array: np.ndarray) -> Any:
-    """Convert a NumPy array of the library's own to a JAX array, maybe without a copy; leave strings as they are. It must be
-    the library's own: it may be used without a copy.
-    """
+    """Convert a NumPy array to a JAX array, leave strings as they are. The library must own it: it may not be copied."""
     return array if array.dtype.hasobject else xla.put(array)
 
 
 def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) -> None:
-    """Let go of values that are not needed: a node that has a value needs no inputs, so that the past is freed."""
+    """Release the memory of a trace that has run: nodes with values lose their inputs, and the trace its nodes."""
     nodes = trace.nodes
     if trace.tapes:
         trace.inputs = inputs_of(nodes)
@@ -136,7 +134,7 @@ def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) ->
         if original.value is not None:
             there = original.trace
             if there is not None and there.tapes and there.inputs is None:
-                there.early.append(original)  # it pends in another thread, whose tapes go by its inputs until that trace has run
+                there.early.append(original)  # it is pending in another thread, whose tapes read its inputs until that trace runs
             else:
                 original.inputs = None
     if all(tape() is None for tape in trace.tapes):
@@ -145,7 +143,7 @@ def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) ->
 
 @twins.in_c
 def fill(nodes: list[Node], values: Sequence[Any]) -> None:
-    """Give nodes the values that were computed for them, but for those that have one."""
+    """Store computed values in nodes that have none yet."""
     for node, computed in zip(nodes, values, strict=True):
         if node.value is None:
             node.value = computed
@@ -153,16 +151,14 @@ def fill(nodes: list[Node], values: Sequence[Any]) -> None:
 
 @twins.in_c
 def release(nodes: list[Node], serial: int) -> None:
-    """Take nodes that have values out of the trace with this number, so that the past is freed."""
+    """Detach nodes with values from the trace with this serial number, so that their inputs can be freed."""
     for node in nodes:
         node.origin = serial, node.index
         node.trace = node.inputs = None
 
 
 def undo(trace: Trace) -> None:
-    """Restore the variables of a failed run to their values before it (rule 10). Variables go back to the values they had; the
-    nodes stay as they are and can be run again.
-    """
+    """Restore the variables of a failed run to their values before it (rule 10); the nodes can still be run again."""
     for variable, before in reversed(trace.assigned):
         variable._restore(before)
 
@@ -181,7 +177,7 @@ def _with_residuals(trace: Trace, structure: TraceStructure, live: list[int]) ->
 def slice_trace(trace: Trace, outputs: Sequence[int], same: Mapping[int, int] | None = None) -> tuple[Program, tuple[int, ...]]:
     """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs.
 
-    `same` has the position of the leaf that stands for another, as for `equal_numbers`.
+    `same` maps the position of a leaf to that of the leaf that replaces it, as `equal_numbers` returns it.
     """
     keys, wanted = [n.key for n in trace.nodes], set(outputs)
     same = same or {}
@@ -208,7 +204,7 @@ def slice_trace(trace: Trace, outputs: Sequence[int], same: Mapping[int, int] | 
 
 
 def equal_numbers(trace: Trace) -> dict[int, int]:
-    """Return the leaves that are one Python number, used by one source line: the position of each but the first → that one's."""
+    """Return the leaves that are one Python number used by one source line: position of a repetition → position of the first."""
     first: dict[Any, int] = {}
     found: dict[int, int] = {}
     for node in trace.nodes:

@@ -1,5 +1,5 @@
-"""The cuts of a Program that does not run as one: around nodes on the host, where it is too wide for the compiler, and where the
-compiler would compute the same over and over.
+"""The stages of a Program that cannot run as a whole: it has nodes on the host, is too wide for the compiler, or would be slow
+to compile because fusion repeats its ops.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program
 from gradtape._src.core.programs.structured import arity, is_call, programs_of
 from gradtape._src.core.values.aval import bytes_of
 
-PART = 512  # the most inputs and nodes of a stage
-PIECE = 24  # the same of a piece
+PART = 512  # inputs and nodes of a stage, at most
+PIECE = 24  # inputs and nodes of a piece, at most
 
-Interned = Callable[[Program], Program]  # gives the Program of the same structure that was made first
+Interned = Callable[[Program], Program]  # returns the earliest Program of the same structure
 
 
 class Stages(NamedTuple):
     """The stages of a Program, `made` in the order of its nodes; `outputs` are references among their values.
 
-    A stage is a Program or `(op, attributes, line)`, references in, references out, and the nodes that nobody needs afterwards.
+    A stage is a Program or `(op, attributes, line)`, with the references of its inputs, of its outputs, and of the values that no
+    later stage reads.
     """
 
     made: list[tuple[Any, list[int], list[int], list[int]]]
@@ -33,7 +34,7 @@ class Stages(NamedTuple):
 
 
 def of(program: Program, interned: Interned) -> Stages | None:
-    """Return the Stages of a Program that is `staged`; None if it runs as one even so."""
+    """Return the Stages of a Program that is `staged`; None if a single stage suffices."""
     known: Stages | None = program.derived.get("stages")
     if known is None:
         known = _around_host(program, interned) if program.hosted else _cut_after(PART, written_out(program), interned)
@@ -42,7 +43,7 @@ def of(program: Program, interned: Interned) -> Stages | None:
 
 
 def pieces_of(program: Program, interned: Interned) -> Stages:
-    """Return the Stages of a Program whose results lead to each other, all of them short: fusion repeats little in each."""
+    """Return short Stages for a Program whose results depend on each other, so that fusion repeats little in each."""
     known: Stages | None = program.derived.get("pieces")
     if known is None:
         known = program.derived["pieces"] = _cut_after(PIECE, program, interned)
@@ -50,7 +51,7 @@ def pieces_of(program: Program, interned: Interned) -> Stages:
 
 
 class _Cutter:
-    """Makes the `stages` of a Program."""
+    """The builder of a Program's `stages`."""
 
     def __init__(self, program: Program, interned: Interned) -> None:
         self.stages = Stages([], program.constants, program.outputs)
@@ -76,7 +77,7 @@ class _Cutter:
             tuple([program.aval_of(r) for r in inputs]),
             tuple([number[i] for i in outputs]),
         )
-        if made.guarded and program.lines:  # others share their code, wherever they stand
+        if made.guarded and program.lines:  # other stages share their code whatever their lines are
             made.lines = tuple([program.lines[i] for i in nodes])
         self.stages.made.append((self._interned(made), inputs, outputs, self._done(inputs, end)))
 
@@ -85,7 +86,7 @@ class _Cutter:
 
 
 def _cut_after(most: int, program: Program, interned: Interned) -> Stages:
-    """Cut between nodes, in their order: a stage has at most so many inputs and nodes together."""
+    """Cut a Program into consecutive stages with at most `most` inputs and nodes together."""
     cutter = _Cutter(program, interned)
     part: list[int] = []
     inputs: set[int] = set()
@@ -103,7 +104,7 @@ def _cut_after(most: int, program: Program, interned: Interned) -> Stages:
 
 
 def _around_host(program: Program, interned: Interned) -> Stages:
-    """Make a stage of each node that runs on the host, and of the nodes between two of them."""
+    """Make a stage of each node on the host, and one of the nodes between two of them."""
     cutter = _Cutter(program, interned)
     pure: list[int] = []
     on_host = program.on_host
@@ -121,12 +122,12 @@ def _around_host(program: Program, interned: Interned) -> Stages:
 
 
 def written_out(program: Program) -> Program:
-    """Return a Program without calls, and with trees of nodes in the place of those with many inputs."""
+    """Inline the calls of a Program, and split its nodes with many inputs into trees of nodes."""
     return _WrittenOut(program).program
 
 
 class _WrittenOut:
-    """Writes a Program out: `program` has no calls, and trees of nodes in the place of those with many inputs."""
+    """The builder of `program`, for `written_out`."""
 
     def __init__(self, program: Program) -> None:
         self._keys: list[Key] = []
@@ -142,7 +143,7 @@ class _WrittenOut:
         """Append the nodes of a Program; return the references of its outputs."""
         first = len(leaves)
         leaves = [*leaves, *[self._constant(a, c) for a, c in zip(program.parameters[first:], program.constants, strict=True)]]
-        at: list[Any] = []  # the reference of each node, of a call those of its results
+        at: list[Any] = []  # the reference of each node; for a call, the list of those of its results
         lines = program.lines or ((None, 0),) * len(program.keys)
         for (op, attrs, *references), aval, line in zip(program.keys, program.avals, lines, strict=True):
             inputs = [at[r] if r >= 0 else leaves[-1 - r] for r in references]
@@ -155,7 +156,7 @@ class _WrittenOut:
         return [at[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
     def _append(self, op: Op, attrs: Attributes, inputs: list[int], aval: Any, line: Line) -> int:
-        """Append a node and return its reference; in the place of one with many inputs a tree of nodes."""
+        """Append a node, or a tree of nodes if it has too many inputs; return its reference."""
         while op.joins is not None and len(inputs) > PART:
             groups = [inputs[i : i + PART] for i in range(0, len(inputs), PART)]
             avals = [op.result(tuple(map(self._aval_of, group)), attrs) for group in groups]
@@ -175,14 +176,14 @@ class _WrittenOut:
         return self._avals[reference] if reference >= 0 else self._parameters[-1 - reference]
 
 
-Part = tuple[Program, frozenset[int]]  # and the parameters that it reads
-Check = tuple[Op, Attributes, int]  # of so many values
-MOST = 128  # ops on the host that a part has,
-MOST_BYTES = 1 << 16  # and bytes of their values
+Part = tuple[Program, frozenset[int]]  # (a Program, the parameters that it reads)
+Check = tuple[Op, Attributes, int]  # the last: the number of values that the op checks
+MOST = 128  # ops of a part that runs on the host, at most
+MOST_BYTES = 1 << 16  # bytes of the values in such a part, at most
 
 
 def of_integers(program: Program, output: int) -> Part | None:
-    """Return the part of a Program that gives this one of its outputs, if it is few ops on integers, which run on the host."""
+    """Return the part of a Program that computes one output, if it has few ops, all on integers and able to run on the host."""
     key = "of integers", output
     if key not in program.derived:
         flat = written_out(program)
@@ -192,7 +193,7 @@ def of_integers(program: Program, output: int) -> Part | None:
 
 
 def steered(program: Program) -> tuple[Part, list[Check]] | None:
-    """Return the part of a Program that gives the values which it checks, and the checks; None if it is not `of_integers`."""
+    """Return the part of a Program that computes the values it checks, and the checks; None if that is not a few integer ops."""
     flat = written_out(program)
     checks: list[Check] = []
     outputs: list[int] = []

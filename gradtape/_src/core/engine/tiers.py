@@ -1,8 +1,8 @@
-"""The time to compile a Program, where it runs, and the options for the compiler: by counts and Avals, never by clocks, so that
-two runs give the same bits.
+"""Decisions about a Program: when to compile it, on which platform it runs, and with which compiler options.
 
-Before that a Program runs node by node: hosted ops on NumPy, without a compiler, other ops each by a compiled kernel of its own.
-On a GPU it is compiled quickly at first, and once more for good.
+They depend on counts and Avals, never on clocks, so that two runs give the same bits. A new Program first runs node by node:
+hosted ops on NumPy, other ops each by a compiled kernel of its own. On a GPU it is compiled quickly at first, and later once
+more for good.
 """
 
 from __future__ import annotations
@@ -31,54 +31,55 @@ if TYPE_CHECKING:
     from gradtape._src.core.programs.program import Program
 
 # Microseconds on two cores (Zen 4), as measured for rows of the benchmarks. Only their ratios matter.
-COMPILE = 30_000  # to compile any program,
-COMPILE_NODE = 1_500  # and each of its nodes
-COMPILE_LOOP = 25_000  # and each branch and loop
-COMPILE_KERNEL = 35_000  # to compile one op by itself
-CALL_KERNEL = 12  # to call it
-HOSTED = 5  # to run one op on NumPy,
-HOSTED_ROW = 0.7  # to take or keep one value in a loop,
-HOSTED_BYTE = 0.00006  # and for each byte that it reads or writes
-HOSTED_PRODUCT = 0.00004  # and for each multiplication of a product of matrices
-CALL_FOR_ONE = 40  # to bring values of the host to a compiled program, and to wait for what it gives
-# A program that was seen for some time will be seen for as long again, and longer. It is compiled once its runs node by node
-# have cost this part of what compiling it costs.
+COMPILE = 30_000  # compile a program, besides the next two
+COMPILE_NODE = 1_500  # compile one node of a program
+COMPILE_LOOP = 25_000  # compile one branch or loop of a program
+COMPILE_KERNEL = 35_000  # compile one op by itself
+CALL_KERNEL = 12  # call such a kernel
+HOSTED = 5  # run one op on NumPy, besides the next three
+HOSTED_ROW = 0.7  # read or store one value in a loop
+HOSTED_BYTE = 0.00006  # read or write one byte
+HOSTED_PRODUCT = 0.00004  # one multiplication of a matrix product
+CALL_FOR_ONE = 40  # pass host values to a compiled program and wait for its results
+# A program that has run for some time will probably run for as long again. It is compiled once its runs node by node have cost
+# this part of the cost to compile it.
 PATIENCE = 1 / 8
-HOSTED_BYTES = 1 << 23  # a single op that reads and writes more is compiled: XLA takes all cores
-STEERING = 256  # bytes of an integer value up to which it stays on the host, where Python decides by it
-LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
-# On a CPU compiled code calls LAPACK for a decomposition, whose threads wait for each other where others have the cores: 20 s for
-# the initial weights of a recurrent layer of 1,024 units. NumPy's twin (`host/reflections`) has one thread, and takes any size.
-LARGE_MATRIX = 1 << 13  # elements of a matrix from which on that is worth more than to compile the few ops around it
+HOSTED_BYTES = 1 << 23  # a single op that reads and writes more bytes is compiled: XLA uses all cores
+STEERING = 256  # integer values of at most these bytes stay on the host, for decisions in Python
+LARGE_RECORD = 64  # nodes above which a recorded trace that runs again is not compiled as a whole
+# On a CPU, compiled code decomposes matrices by LAPACK. Its threads wait for each other when other programs use the cores: the
+# initial weights of a recurrent layer of 1,024 units took 20 s. NumPy's twin (`host/reflections`) has one thread, and no limit of
+# size.
+LARGE_MATRIX = 1 << 13  # elements of a matrix above which a small program runs node by node, for the sake of that twin
 
-# XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
-# results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile. A program that would grow by this
-# factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.) On a GPU, where a call of a kernel takes
-# three times as long as on a CPU, it runs in short pieces, each compiled.
+# XLA's CPU compiler fuses each result with all elementwise ops before it, up to the parameters, even if these ops are results
+# themselves. A chain of n results grows to n² / 2 ops: 150 take 6 s to compile. A program that would grow by this factor runs
+# node by node. (Without the pass `fusion` XLA has returned wrong numbers.) On a GPU a kernel call takes three times as long as on
+# a CPU, so there such a program runs in short pieces, each compiled.
 FUSED_AGAIN = 32
-early = False  # whether each Program is compiled at first sight, unless its kernels are known
+early = False  # whether each Program is compiled at its first run, unless its kernels are compiled already
 
 
 def compile_early(wanted: bool) -> None:
-    """Compile each Program at first sight, unless its kernels are known; or not."""
+    """Set whether each Program is compiled at its first run, unless its kernels are compiled already."""
     global early
     early = wanted
 
 
-deterministic = False  # whether XLA shall take deterministic ops, and random ops must have a seed
+deterministic = False  # whether XLA has to use deterministic ops, and random ops need a seed
 
 
 def compute_deterministically(wanted: bool) -> None:
-    """Compile for a GPU with deterministic ops from now on, and ask random ops for a seed; or not."""
+    """Set whether GPU programs use deterministic ops from now on, and random ops need a seed."""
     global deterministic
     deterministic = wanted
 
 
 class _Fields:
-    """Whether what a thread computes goes from the host to the host: the functions of datasets, element by element.
+    """The mode of a thread that runs the functions of a dataset on one element at a time, from host values to host values.
 
-    Programs take values of the host then, and what they give is waited for at once. Compiled code for a few ops would cost more
-    than the ops on NumPy, however often it is called.
+    It waits for the results of each call. For a few ops, compiled code would then cost more than NumPy, however often it is
+    called.
     """
 
     one_by_one: bool = field(False, per_replica=True)
@@ -90,8 +91,8 @@ _local = declare(_Fields)
 class Costs(NamedTuple):
     """The costs of a run of a Program node by node, in microseconds.
 
-    `own` is without the branches and loops in it, `least` with what those cost at least. `kernels` are the keys of the kernels
-    that it calls, also in those. `hosted` says of each node whether it runs on NumPy.
+    `own` leaves out the branches and loops, `least` includes their least cost. `kernels` are the keys of all kernels that it
+    calls, inside of branches and loops, too. `hosted` says for each node whether it runs on NumPy.
     """
 
     own: float
@@ -101,16 +102,16 @@ class Costs(NamedTuple):
 
 
 def place(program: Program, arguments: Sequence[Any]) -> str:
-    """Return the platform that a Program runs on: that of its values, or of the default device if they are the host's.
+    """Return the platform of a Program's arguments, or of the default device if all of them are on the host.
 
-    Small integers of the host stay there: a GPU would have to be waited for where Python decides by them.
+    A Program on small host integers stays on the CPU, because Python would have to wait for a GPU to decide by its results.
     """
     found = place_of(arguments) or default_place()
     return "cpu" if found != "cpu" and steers(program) and place_of(arguments) is None else found
 
 
 def place_of(values: Sequence[Any]) -> str | None:
-    """Return the platform of the first JAX array among values; None: all are the host's."""
+    """Return the platform of the first JAX array among values; None if all are host arrays."""
     for value in values:
         if isinstance(value, jax.Array):
             return str(next(iter(value.devices())).platform)
@@ -118,7 +119,7 @@ def place_of(values: Sequence[Any]) -> str | None:
 
 
 def default_place() -> str:
-    """Return the platform of the default device, which takes the values of the host."""
+    """Return the platform of the default device, to which host values move."""
     chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
     return platform() if chosen is None else str(getattr(chosen, "platform", chosen))
 
@@ -127,11 +128,11 @@ def default_place() -> str:
 def platform() -> str:
     """Return the platform of the default device as JAX names it: "cpu", "gpu", "tpu".
 
-    RuntimeError where JAX cannot start it: no plugin, no driver, one too old, or memory that another process holds.
+    Raises RuntimeError if JAX cannot start it: no plugin, no driver or an old one, or no free device memory.
     """
     try:
         return jax.default_backend()
-    except (AssertionError, RuntimeError) as error:  # an AssertionError without a word where no plugin is installed
+    except (AssertionError, RuntimeError) as error:  # without a plugin: an AssertionError, with no text
         asked = os.environ.get("JAX_PLATFORMS")
         why = str(error) or f"JAX has no plugin for {asked!r}"
         raise RuntimeError(
@@ -151,7 +152,7 @@ def steers(program: Program) -> bool:
 
 
 def stays(array: np.ndarray) -> bool:
-    """Return whether an array of the host stays there though it is used again: a small integer, where the default is no CPU."""
+    """Return whether a reused host array stays on the host: small integers do, if the default device is not a CPU."""
     return array.dtype.kind in "iub" and array.nbytes <= STEERING and default_place() != "cpu"
 
 
@@ -161,10 +162,10 @@ def is_steering(aval: Any) -> bool:
 
 
 def allowance(program: Program, kernels: Container[Any], again: bool, where: str) -> float:
-    """Return the most that a Program without compiled code may cost node by node this time, in microseconds; 0: compile it.
+    """Return the microseconds that a Program without compiled code may take node by node in this run; 0: compile it.
 
-    It runs on the platform `where`. `kernels` are those that are compiled. `again`: it is a record that the explainer runs again.
-    All its values are results, so a large one is never compiled whole.
+    `where` is its platform, `kernels` has the compiled kernels. `again`: the explainer runs a recorded trace again. All its
+    values are results, so a large one is never compiled whole.
     """
     if again and program.size > LARGE_RECORD:
         return math.inf
@@ -188,7 +189,7 @@ def allowance(program: Program, kernels: Container[Any], again: bool, where: str
 
 
 def spend(program: Program, cost: float) -> None:
-    """Note what a run cost beyond the least: a loop in it made more trips than it had to."""
+    """Add the cost of a run beyond its least, from the trips of its loops."""
     program.spent += cost / PATIENCE
 
 
@@ -202,7 +203,7 @@ def costs(program: Program, where: str) -> Costs:
 
 
 def _costs(program: Program, where: str) -> Costs:
-    avals = [*program.avals, *reversed(program.parameters)]  # what a negative reference finds
+    avals = [*program.avals, *reversed(program.parameters)]  # reversed, so that negative references index the parameters
     sizes = list(map(_hosted_bytes, avals))
     host = hosting(where)
     own = more = 0.0
@@ -236,7 +237,7 @@ def _contracts(op: Op) -> bool:
 
 
 def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], where: str) -> float:
-    """Estimate the least cost of the Programs in an op: how often some run depends on values."""
+    """Estimate the least cost of the Programs in an op; loops whose trips depend on values count as none."""
     runs = [(call_cost(inside) + costs(inside, where).least, times) for inside, times in op.runs(attrs)]
     if op.kind == BRANCH:
         return min([cost for cost, _ in runs])
@@ -247,7 +248,7 @@ def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], where: str
 
 
 def call_cost(program: Program) -> float:
-    """Estimate the cost of a call of a branch or the body of a loop, and of taking and keeping rows for it."""
+    """Estimate the overhead of calling a branch or loop body, with reading its rows and storing its results."""
     return HOSTED + HOSTED_ROW * (len(program.parameters) + len(program.outputs))
 
 
@@ -263,29 +264,29 @@ def count_loops(program: Program) -> int:
 
 
 def all_hosted(program: Program, where: str) -> bool:
-    """Return whether each op of a Program runs on NumPy where it runs by itself."""
+    """Return whether a Program that runs node by node does so wholly on NumPy."""
     return hosting(where) and not costs(program, where).kernels
 
 
 def hosting(where: str) -> bool:
-    """Return whether ops of values on the platform `where` run on the host: on one CPU, unless programs are compiled early."""
+    """Return whether ops on the platform `where` may run on NumPy: on a single CPU device, unless programs are compiled early."""
     return not early and where == "cpu" and _is_one_cpu()
 
 
 def hosts(op: Op, avals: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Return whether an op runs on NumPy where it runs by itself; `avals` are those of its inputs."""
+    """Return whether a single op on inputs with these Avals and values runs on NumPy."""
     if not op.hosted or not _is_hosted(op, sum(map(_hosted_bytes, avals))):
         return False
     return hosting(place_of(values) or ("cpu" if all(map(is_steering, avals)) else default_place()))
 
 
 def _is_hosted(op: Op, moved: float) -> bool:
-    """Return whether a hosted op that reads and writes so many bytes runs on NumPy."""
+    """Return whether a hosted op that reads and writes `moved` bytes runs on NumPy."""
     return moved <= HOSTED_BYTES or (Trait.REFLECTS in op.traits and moved < math.inf)
 
 
 def _reflects(program: Program) -> bool:
-    """Return whether a Program decomposes a large matrix that NumPy's twin takes."""
+    """Return whether a Program decomposes a large real matrix, for which NumPy has a twin."""
     known = program.derived.get("reflects")
     if known is None:
         given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
@@ -294,9 +295,9 @@ def _reflects(program: Program) -> bool:
 
 
 def _hosted_bytes(aval: Any) -> float:
-    """Return the bytes of a value on the host.
+    """Return the bytes of a value on the host; infinity for complex values, which are never computed there.
 
-    Complex numbers are too large for it: NumPy's products and quotients of infinities are not those of C, which XLA has.
+    NumPy multiplies and divides complex infinities by other rules than C and XLA.
     """
     return bytes_of(aval) if type(aval) is tuple or aval.dtype.kind != "c" else math.inf
 
@@ -307,9 +308,9 @@ def _is_one_cpu() -> bool:
 
 
 def options(program: Program | None, where: str, quick: bool = False) -> dict[str, Any] | None:
-    """Return the compiler options for a Program, or a kernel, on the platform `where`; None for the compiler's own choice.
+    """Return the compiler options for a Program or kernel on the platform `where`; None for the compiler's defaults.
 
-    `quick`: it shall be compiled in a short time.
+    `quick`: a short compilation matters more than fast code.
     """
     platform = where if where == "cpu" else lowerings.ELSEWHERE
     chosen: dict[str, Any] = {}
@@ -324,42 +325,42 @@ def _hold(when: Trait | Callable[[Program | None, bool], bool], program: Program
 
 
 def options_of_kernel(inputs: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the compiler options for one op on these values: on a GPU quick ones, as what runs often is compiled as a whole."""
+    """Return the compiler options for one op on these values; quick ones on a GPU, as frequent ops end up in Programs."""
     where = place_of(inputs) or default_place()
     return options(None, where, quick=is_quick(where))
 
 
 @functools.cache
 def accepted(name: str) -> bool:
-    """Return whether the jaxlib of this process knows the options of this name."""
+    """Return whether the jaxlib of this process accepts the compiler options of this name."""
     try:
         identity = jax.jit(lambda x: x, compiler_options=lowerings.compiling[name].flags)
         on_cpu = SingleDeviceSharding(jax.devices("cpu")[0])
         identity.lower(jax.ShapeDtypeStruct((), np.float32, sharding=on_cpu)).compile()
-    except (RuntimeError, TypeError, ValueError):  # also where JAX was told to leave the CPU alone
+    except (RuntimeError, TypeError, ValueError):  # or JAX has no CPU backend, by its settings
         return False
     return True
 
 
-TRIALS = 8  # runs of a Program that is compiled quickly, before it is compiled for good
+TRIALS = 8  # runs of a quickly compiled Program before it is compiled for good
 
 
 def trials(program: Program, where: str) -> int:
-    """Return how often a Program that is compiled for the platform `where` runs before it is compiled for good; 0: it is now.
+    """Return the number of runs of a Program's quickly compiled code on the platform `where`; 0: compile it for good now.
 
-    A user waits for a first result longer than for a loop that goes on. Not so where large values are convolved: the kernel
-    that is taken untried may be hundreds of times slower (ResNet-50: 4.85 s a step for 21 ms).
+    A quick compilation gives an early first result. Programs that convolve large values have none: a kernel chosen without
+    tuning may be hundreds of times slower (ResNet-50: 4.85 s a step instead of 21 ms).
     """
     return TRIALS if not program.builds and is_quick(where) and not _convolves_large(program) else 0
 
 
 def is_quick(where: str) -> bool:
-    """Return whether what is new on a platform is compiled in a short time; not where each step shall give the same bits."""
+    """Return whether new code on a platform is compiled quickly at first; not if all steps have to give the same bits."""
     return where == "gpu" and not early and not deterministic and accepted("quick")
 
 
 def _convolves_large(program: Program) -> bool:
-    """Return whether a Program convolves large values, itself or in what it calls."""
+    """Return whether a Program, or one inside of it, convolves large values."""
     known = program.derived.get("convolves_large")
     if known is None:
         own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
@@ -368,13 +369,13 @@ def _convolves_large(program: Program) -> bool:
     return bool(known)
 
 
-LARGE_CONSTANT = 1 << 14  # elements from which on an op on constants is left to the program
+LARGE_CONSTANT = 1 << 14  # elements from which an op on constants is not folded by XLA
 
 
 def _folds_large(program: Program | None, constant: frozenset[int] = frozenset()) -> bool:
-    """Return whether an op of a Program reads a large value, and only values that depend on no parameter.
+    """Return whether an op of a Program reads only constants, one of them large.
 
-    `constant` are the references of parameters that are constants where the Program is called.
+    `constant` are the references of parameters that get constants from the caller.
     """
     if program is None:
         return False
@@ -417,7 +418,7 @@ def in_pieces(program: Program, where: str) -> bool:
 
 
 def is_fused_again(program: Program) -> bool:
-    """Return whether fusion would repeat most of the ops of a Program, as many of its results lead to others."""
+    """Return whether fusion would repeat most ops of a Program, because many of its results depend on others."""
     known = program.derived.get("fused_again")
     if known is None:
         known = program.derived["fused_again"] = _fuses_again(program)

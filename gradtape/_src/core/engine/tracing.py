@@ -1,4 +1,4 @@
-"""Traces inside of traces: what a function, gradient, branch or loop body records, closed into a Program; and its use."""
+"""Inner traces of functions, gradients, branches and loop bodies; closing one into a Program, calling and inlining that."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
 from gradtape._src.core.programs.structured import StructuredOp, arity, is_call, programs_of
 
-FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
+FORWARD = "forward"  # key in `Program.derived`: the forward Program of a gradient whose own derivative needs its values
 
 
 @contextlib.contextmanager
 def inner(scope: Any = None) -> Iterator[Trace]:
-    """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace.
+    """Record into a new Trace, which is yielded; nodes of the surrounding trace are its leaves.
 
-    `scope` is that of a function which is traced there; without it the surrounding one's. The calls in a function have names
-    of their own in a graph, as if no other call were under way.
+    `scope` is the Scope of a function that is being traced; by default the surrounding one. With a `scope`, the state of a
+    surrounding call, such as its names in a graph, starts anew.
     """
     outer = engine.local.trace
     trace = Trace(engine.UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
@@ -31,10 +31,10 @@ def inner(scope: Any = None) -> Iterator[Trace]:
 
 
 class _Fields:
-    """The functions that a thread traces, or runs as eager code.
+    """The state of the functions that a thread traces or runs eagerly.
 
-    `functions`: how many functions, and runs of sessions, it runs as eager code, in one another. `asking`: the trace in which
-    only the shapes of results are asked for. `creation`: the Creation of the innermost function under trace.
+    `functions`: the depth of nested functions and session runs that execute as eager code. `asking`: the trace in which only
+    shapes are requested. `creation`: the Creation of the innermost function under trace.
     """
 
     functions: int = field(0, per_replica=True)
@@ -46,13 +46,13 @@ local = declare(_Fields)
 
 
 def as_function() -> setting:
-    """Open a context for a function that runs as eager code: its code is no eager code to the user."""
+    """Open a context for a function that runs op by op; `tf.executing_eagerly` is False inside."""
     return setting(functions=local.functions + 1)
 
 
 @contextlib.contextmanager
 def outside(graph: bool = False) -> Iterator[None]:
-    """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
+    """Record in the thread's eager trace, without tapes, whatever is being traced. `graph`: or in the surrounding graph."""
     trace = engine.local.trace
     while trace.parent is not None:
         if graph and (around := engine.current_graph(trace)) is not None and not around.building_function:
@@ -63,22 +63,22 @@ def outside(graph: bool = False) -> Iterator[None]:
 
 
 def asking_for_shapes() -> setting:
-    """Open a context in which ops give tensors without values, of the shapes of their results.
+    """Open a context in which only shapes are requested: ops return tensors without values.
 
-    A function that is traced in it is not asked, as it would keep what it was told.
+    It does not extend to functions traced inside, which would keep such results.
     """
     return setting(asking=engine.local.trace)
 
 
 def is_asked_for_shapes() -> bool:
-    """Return whether only the shapes are wanted of what is called now."""
+    """Return whether the current trace needs only the shapes of results."""
     return local.asking is engine.local.trace
 
 
 class Creation:
-    """The variables that a function makes while it is traced, in `init_scope` too. With a `refusal` that is a ValueError.
+    """The variables created while a function is traced, in `init_scope` too.
 
-    `around`: that of the function in which it is traced.
+    If `refusal` is set, creating one raises ValueError with that text. `around` is the Creation of the surrounding function.
     """
 
     def __init__(self, refusal: str | None, around: Creation | None) -> None:
@@ -94,7 +94,7 @@ class Creation:
 
 @contextlib.contextmanager
 def creation_in_function(refusal: str | None) -> Iterator[Creation]:
-    """Open a context for the trace of a function. A function inside notes its own variables alone."""
+    """Open a context for the trace of a function, and yield its Creation. Functions traced inside have their own."""
     creation = Creation(refusal, local.creation)
     with setting(creation=creation):
         yield creation
@@ -107,7 +107,7 @@ def made(variable: Any) -> None:
 
 
 def trace_again(variable: Any) -> None:
-    """Let the functions that are being traced in this thread be traced once more, as those that make `variable` are."""
+    """Make all functions under trace in this thread be traced once more, by noting `variable` as created in each."""
     creation = local.creation
     while creation is not None:
         creation.variables.append(variable)
@@ -130,9 +130,9 @@ def close(
 ) -> Program:
     """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
-    Leaves that are not parameters must hold values, and become constants of the Program. Effects and checks are kept if
-    `effects`: those of a forward pass are not repeated in its gradient. Checks that `targets` need are kept, too. The places
-    of the Program's nodes in the trace are appended to `kept`.
+    Leaves that are not parameters must hold values, and become constants of the Program. `effects` keeps effects, and the checks
+    that `targets` and the outputs need; a gradient must not repeat those of its forward pass. The trace indices of the Program's
+    nodes are appended to `kept`.
     """
     references = enter(trace, outputs)
     position: dict[Node, int] = {}
@@ -174,7 +174,7 @@ def close(
 
 
 def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
-    """Return the nodes before these that check values, of calls, branches and loops that do with their results."""
+    """Return the ancestors of these nodes that check values; calls, branches and loops with checks include their results."""
     reached, found = set(references), set[int]()
     for index in range(len(keys) - 1, -1, -1):
         if index in reached:
@@ -185,7 +185,7 @@ def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
 
 
 def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int]) -> list[Key]:
-    """Return the ops of these nodes, and their attributes: a call whose results are not all used checks only what they need."""
+    """Return `(op, attributes)` of these nodes; a call keeps only the checks that its used results need."""
     read: dict[int, set[int]] = {}
     for index in kept:
         if keys[index][0] is ELEMENT:
@@ -200,7 +200,7 @@ def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int
 
 
 def _guarded_for(program: Program, live: tuple[int, ...]) -> Program:
-    """Return a Program that checks only what its results at the positions `live`, and its effects, need."""
+    """Return a Program with only the checks that its effects and its outputs at the positions `live` need."""
     known: Program | None = program.derived.get(("guarded for", live))
     if known is None:
         keys, outputs = program.keys, program.outputs
@@ -217,7 +217,7 @@ def _guarded_for(program: Program, live: tuple[int, ...]) -> Program:
 
 
 def _quiet(op: Op, attrs: Attributes) -> Key:
-    """Return an op, with its attributes, without checks; its Programs without effects and checks."""
+    """Return an op and its attributes without checks; its Programs lose their effects, too."""
     if isinstance(op, StructuredOp) and any(body.program.demands or body.program.guarded for body in op.bodies(attrs)):
         return op, op.with_programs(attrs, [without_effects(body.program) for body in op.bodies(attrs)])
     return op.plain, attrs
@@ -247,7 +247,8 @@ def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node
 def call_at_once(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> list[Node]:
     """Record an op that holds Programs; return the nodes of its results.
 
-    In eager code it runs at once if its Programs check values: the error is that of the call, and leaves alone what came before.
+    In eager code it runs at once if its Programs check values: the call itself raises the error, and earlier ops keep their
+    values.
     """
     at_once = engine.local.trace.parent is None and any(p.guarded for p in programs_of(op, attrs))
     if at_once:
@@ -267,7 +268,7 @@ def call_at_once(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> list[No
 def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
     """Record the ops of `program` one by one, on nodes and at their lines; return the nodes of its outputs.
 
-    For inputs of the Avals that it was traced for nothing is inferred: some results follow from values.
+    If the inputs have the Avals of the parameters, the recorded Avals are reused: some depend on values and cannot be inferred.
     """
     leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
     nodes: list[Node] = []

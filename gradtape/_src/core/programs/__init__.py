@@ -1,1 +1,1 @@
-"""Ops, Programs, and the journal of what was called."""
+"""Ops, Programs, and the journal of events."""

@@ -16,7 +16,7 @@ NOWHERE: Line = (None, 0)
 
 
 def verify(op: Op, attrs: Attributes, values: Sequence[np.ndarray], line: Line = NOWHERE) -> None:
-    """Raise the op's data-dependent error if values of its checked inputs deserve it; of a function's op, with its `line`."""
+    """Raise the op's error if it cannot take these values of its checked inputs. For an op of a function, `line` is its line."""
     if guards.holds(op, attrs, values):
         return
     assert op.status is not None
@@ -31,7 +31,7 @@ def failed(op: Op, message: str, line: Line) -> InvalidArgumentError:
 
 
 def detected_at(line: Line) -> str:
-    """Return what an error says of the line of an op, on a line of its own; nothing if that is not known."""
+    """Return the sentence of an error about the line of an op; empty if the line is unknown."""
     code, _ = line
     file, number = journal.file_and_number(line)
     return "" if code is None else f"\nDetected at {place(file, number)}, in {code.co_name}"

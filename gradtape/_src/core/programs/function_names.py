@@ -1,4 +1,4 @@
-"""The names that tensors of functions have: of arguments, and of ops as TensorFlow counts them up. Found when asked for."""
+"""The names of tensors in functions, of arguments and of ops, numbered as in TensorFlow. They are computed on request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtape._src.core.base.naming import Numbered
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, INSIDE, Node, Trace
 
-# Types of what feeds a graph: a function shows them, and has no ops of them.
+# Op types of a graph's inputs. A function lists them, but has no such ops.
 PLACEHOLDER, CONST, NO_OP, VARIABLE = "Placeholder", "Const", "NoOp", "VarHandleOp"
 
 
@@ -35,14 +35,14 @@ def name_in_function(node: Node) -> str:
 
 
 def operation_names(trace: Trace, count: int) -> list[str]:
-    """Return the names of the first nodes of a function's trace: those that the user gave, or TensorFlow's defaults, each within
-    the name scopes that were open. The trace's `names` tell of both: a scope has no nodes, and a tuple of them if it is one that
-    was entered before.
+    """Return the names of the first `count` nodes of a function's trace: the user's or TensorFlow's defaults, with name scopes.
+
+    The trace's `names` has both. A name scope has no nodes there: an empty tuple if it was entered before, else an empty list.
     """
     numbered, found = Numbered(), []
     given = {_producer(node): name for _, name, nodes in trace.names for node in nodes}
     scopes = iter([(position, name, nodes == ()) for position, name, nodes in trace.names if not nodes])
-    entered, opened = next(scopes, None), [("", "")]  # the scopes as they are written, and as they are numbered
+    entered, opened = next(scopes, None), [("", "")]  # pairs of a scope's given and numbered name
     latest: dict[str, str] = {}
     for index, node in enumerate(trace.nodes[:count]):
         while entered is not None and entered[0] <= index:
@@ -51,14 +51,14 @@ def operation_names(trace: Trace, count: int) -> list[str]:
             entered = next(scopes, None)
         written, prefix = opened[-1]
         name = given.get(node, "")
-        name = name.removeprefix(written) if name.startswith(written) else ""  # that of a layer is the name of a scope
+        name = name.removeprefix(written) if name.startswith(written) else ""  # a layer's name is that of a scope
         name = name or default_name(node.op, node.code, node.offset)
         found.append("" if node.op is ELEMENT else numbered(prefix + name))
     return found
 
 
 def _enter(opened: list[tuple[str, str]], to: str, known: dict[str, str], numbered: Numbered) -> None:
-    """Enter the scope `to`, go back to it, or enter it again as it is `known`."""
+    """Enter the scope `to`: return to an open one, reopen a `known` one under its number, or open a new one."""
     place = next((at for at, (written, _) in enumerate(opened) if written == to), None)
     if place is not None:
         del opened[place + 1 :]
@@ -76,7 +76,7 @@ def _producer(node: Node) -> Node:
 
 
 def default_name(op: Op, code: Any, offset: int) -> str:
-    """Return the name of an op that the user's `code` records at `offset`: an operator's is not that of the function."""
+    """Return the default name of an op recorded at `offset` of the user's `code`; it differs for a Python operator."""
     if op.operator is not None and code is not None:
         instruction = dis.opname[code.co_code[offset]]
         if instruction.startswith(("BINARY", "UNARY", "COMPARE")):

@@ -1,7 +1,7 @@
-"""The checks of values that a compiled Program makes while it runs. The errors are made in `faults`.
+"""The checks of values that a compiled Program makes while it runs. `faults` makes the errors.
 
-A Program that holds guarded ops (`Op.guarded`) is compiled with one result more: the number of the first check that failed. A
-branch or loop hands on whether one inside of it did, so a check costs no run and no wait of its own.
+A Program with guarded ops (`Op.guarded`) is compiled with an additional result: the number of the first failed check. A branch
+or loop passes on whether a check inside of it failed, so a check needs no separate run or wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Fields:
-    """The flags of the checks in what the thread compiles; None where nobody looks at them."""
+    """The flags of the checks in the Program that the thread compiles; None where no flags are collected."""
 
     check_flags: Flags | None = field(None, per_replica=True)
 
@@ -30,7 +30,7 @@ _local = declare(_Fields)
 
 
 class Flags:
-    """The flags of the checks in what is being compiled. `places` has for each the node of `program` in which it stands."""
+    """The flags of the checks in a Program under compilation. `places` has, for each, the index of its node in `program`."""
 
     def __init__(self, program: Program | None = None) -> None:
         self.program, self.at = program, 0
@@ -43,7 +43,7 @@ class Flags:
         self._found.append(flag)
 
     def enter(self, program: Program, index: int, inputs: Sequence[Any]) -> None:
-        """Begin with a node, of which the inputs are JAX arrays: note the flag of one that is guarded."""
+        """Set the current node, whose inputs are JAX arrays, and note its flag if it is guarded."""
         op, attrs = program.keys[index][:2]
         if program is self.program:
             self.at = index
@@ -64,17 +64,17 @@ class Flags:
 
 
 def collecting() -> Flags | None:
-    """Return the flags of what this thread compiles; None where nobody looks at them."""
+    """Return the flags of the Program that this thread compiles; None where no flags are collected."""
     return _local.check_flags
 
 
 def begin(*programs: Program) -> Any:
-    """Return the flag of a branch or loop on these Programs, which says that nothing failed; None if nothing is checked."""
+    """Return the initial flag, "no failure", of a branch or loop on these Programs; None if they have no checks to collect."""
     return jnp.zeros((), bool) if _local.check_flags is not None and any(p.guarded for p in programs) else None
 
 
 def run(program: Program, flag: Any, *inputs: Any) -> tuple[tuple[Any, ...], Any]:
-    """Evaluate a Program of a branch or loop; return its results, and the flag, which says whether a check has failed by now."""
+    """Evaluate a Program of a branch or loop; return its results, and `flag` or whether one of its checks failed."""
     if flag is None:
         return program.evaluate(*inputs), None
     flags = Flags()
@@ -83,7 +83,7 @@ def run(program: Program, flag: Any, *inputs: Any) -> tuple[tuple[Any, ...], Any
 
 
 def note(flag: Any) -> None:
-    """Note the flag of a branch or loop, or those of many runs."""
+    """Note the flag of a branch or loop, or an array of flags of many runs."""
     if flag is not None and _local.check_flags is not None:
         _local.check_flags.note(jnp.any(flag))
 
@@ -91,7 +91,7 @@ def note(flag: Any) -> None:
 def evaluate(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Evaluate a Program on JAX arrays; return its results, and the number of the first check that failed.
 
-    The node in which each check stands is entered with the Program, for `place_of`.
+    The node index of each check is stored in `Program.derived`, for `place_of`.
     """
     flags = Flags(program)
     with setting(check_flags=flags):
@@ -101,13 +101,13 @@ def evaluate(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def place_of(program: Program, number: int) -> int:
-    """Return the index of the node in which the check with this number stands."""
+    """Return the index of the node that makes the check with this number."""
     place: int = program.derived["checks"][number - 1]
     return place
 
 
 def checked(op: Op, inputs: Sequence[Any]) -> list[Any]:
-    """Return those of an op's inputs by which its values are checked."""
+    """Return the inputs of an op that its check takes."""
     names = (*op.parameters, *[op.parameters[-1]] * (len(inputs) - len(op.parameters)))
     return [value for value, name in zip(inputs, names, strict=False) if name in op.checked]
 

@@ -1,7 +1,7 @@
-"""The journal: small records of events, for explanations after the fact. Never a frame, a node or a value: code objects only.
+"""The journal: small records of events, for explanations after the fact. It holds code objects, but no frames, nodes or values.
 
 An *origin* names a value without holding it: `(serial number of a trace, index in it)`, or `(0, n)` for leaf number n;
-`NUMBERS` stands for every Python number. A *moment* is `(serial number of a trace, how many nodes it had then)`.
+`NUMBERS` stands for every Python number. A *moment* is `(serial number of a trace, number of its nodes at that time)`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ asked = 0  # calls of `gradient` so far
 
 
 class Ran(NamedTuple):
-    """A trace that ran: what it computed, and at which instructions of which code.
+    """A trace that ran: the keys of its nodes, with their code objects and instruction offsets.
 
-    `leaves` and `avals` are the origins and Avals of its leaves, `again` the nodes that stand there a second time, as
-    `(index, origin)`.
+    `leaves` and `avals` are the origins and Avals of its leaves. `again` has the nodes that were recorded a second time, as
+    `(index, origin of the first)`.
     """
 
     serial: int
@@ -53,7 +53,7 @@ class Ran(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A value that left the library: `how`, where, and when."""
+    """The exit of a value from the library: `how`, at which line, and at which moment."""
 
     number: int
     how: str
@@ -63,9 +63,9 @@ class Left(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Values that went into others without an op: `how` is "variable" (a Variable's initial value) or "call" (of a function).
+    """A dependence of values without a recorded op: `how` is "variable" (an initial value) or "call" (of a function).
 
-    `assigned` are values that the function gave to variables, each with the line of the assignment.
+    `assigned` are values that the function assigned to variables, each with the line of the assignment.
     """
 
     how: str
@@ -81,8 +81,8 @@ class Taped:
     """The record of a tape: parts of traces as `(serial, start, stop)`, watched values, pauses.
 
     `watches` holds `(origin, moment, number of the variable or None)`, `consumed` the line of the gradient call that used
-    the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one. `lines` are those of the
-    user's that ran while it was open, by file, if somebody had them noted.
+    the tape up. `forgotten` is the line of its `reset()`, `earlier` the record before that. `lines` are the user's lines that ran
+    while it was open, by file, or None if they were not traced.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Taped:
     paused: Sequence[tuple[Moment, Moment]]
 
     def __init__(self, tape: ref[Any], persistent: bool, automatic: bool) -> None:
-        self.tape = tape  # weakly: what is alive can be run again
+        self.tape = tape  # weak: the tape can be asked again only while it is alive
         self.number, self.thread = next(serial), get_ident()
         self.persistent, self.automatic = persistent, automatic
         self.segments = self.watches = self.paused = ()
@@ -116,7 +116,7 @@ class Asked:
     """A call of `gradient`, the `number`-th. A source is the number of a variable, or the origin of a tensor.
 
     `results` says for each source whether there was a gradient; None if the call failed. `refused`: the tape was used up.
-    From `start` to `stop` stand the ops that the call itself recorded.
+    The moments `start` and `stop` enclose the ops that the call itself recorded.
     """
 
     __slots__ = ("line", "number", "refused", "results", "sources", "start", "stop", "tape", "targets")
@@ -136,19 +136,19 @@ class Asked:
         self.results = results
 
 
-# What is remembered: the last of each.
+# The latest events of each kind.
 births: deque[tuple[Origin, Line]] = deque(maxlen=4096)  # of leaves
 ring: deque[Ran] = deque(maxlen=64)
 exits: deque[Left] = deque(maxlen=512)
 links: deque[Link] = deque(maxlen=512)
 tapes: deque[Taped] = deque(maxlen=128)
-assigned: deque[tuple[int, int, Origin]] = deque(maxlen=4096)  # (number of a variable, serial of a trace, what it held)
+assigned: deque[tuple[int, int, Origin]] = deque(maxlen=4096)  # (number of a variable, serial of a trace, origin of its value)
 calls: deque[Asked] = deque(maxlen=128)
 variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → Variable, once it has a value
 
 
 def note_tape(taped: Taped) -> None:
-    """Keep what a tape that was opened records."""
+    """Keep the record of a tape that was opened."""
     tapes.append(taped)
 
 
@@ -158,7 +158,7 @@ def note_call(call: Asked) -> None:
 
 
 def count_call() -> None:
-    """Count a call of `gradient` inside of a function that is called, which is not kept again."""
+    """Count a call of `gradient` in a called function; its transcript keeps the call itself."""
     global asked
     asked += 1
 
@@ -171,7 +171,7 @@ def noted_in(trace: Trace) -> tuple[list[Asked], list[Taped]]:
 
 @contextlib.contextmanager
 def unnoted(serial: int) -> Iterator[None]:
-    """Forget, at the end of the context, the traces of this thread that ran in it: they come after the one with this `serial`."""
+    """Forget the traces that this thread runs in the context: those with a serial number above `serial`."""
     before = list(ring)
     try:
         yield
@@ -182,16 +182,16 @@ def unnoted(serial: int) -> Iterator[None]:
 
 
 def ran(trace: Trace, structure: TraceStructure) -> None:
-    """Keep what a trace computed that has run. In the next step of a loop the lines are the same."""
+    """Keep the record of a trace that has run. Equal lines of an earlier step of a loop are shared."""
     codes, offsets = structure.lines = lines_of(trace.nodes, structure.lines)
     leaves = origins_of(trace.leaves)
     again = [(node.index, origin_of(original)) for original, node in trace.recomputed] if trace.recomputed else ()
-    # made as the tuple that it is: this runs once in each step of a training loop
+    # tuple.__new__ is faster than Ran(…): this runs once in each training step
     ring.append(tuple.__new__(Ran, (trace.serial, get_ident(), structure.keys, codes, offsets, leaves, structure.avals, again)))
 
 
 def origin_of(node: Node) -> Origin:
-    """Return the origin of a node, the name of its value, which stays the same after a run."""
+    """Return the origin of a node, which stays the same after a run."""
     origin = node.origin
     if origin is None:
         if node.trace is not None:
@@ -207,25 +207,25 @@ def origins_of(nodes: list[Node]) -> list[Origin]:
 
 
 def made(node: Node) -> None:
-    """Note at which line of the user's a leaf was made."""
+    """Note the user's line at which a leaf was created."""
     node.code, node.offset = line = user_line()
     node.origin = 0, next(serial)
     births.append((node.origin, line))
 
 
 def linked(how: str, before: Node, after: Node, trace: Trace) -> None:
-    """Note that a value went into another without an op of the thread's trace."""
+    """Note that one value became another without an op in the thread's trace."""
     links.append(Link(how, (origin_of(before),), (origin_of(after),), user_line(), moment(trace), get_ident()))
 
 
 def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace: Trace) -> None:
-    """Note a call of a function that ran at once, where nothing recorded it; its variables hold what they did before."""
+    """Note a call of a function that ran at once, without a node in a trace; its variables still hold their old values."""
     before = [n.origin or origin_of(n) for n in arguments]
     before += [n.origin or origin_of(n) for variable in body.variables for n in (variable._tensor.node,)]
     if body.captures:
         before += [n.origin or origin_of(n) for n in body.captures]
     after = []
-    for node in results:  # leaves, which were made just now
+    for node in results:  # new leaves, without an origin so far
         node.origin = origin = (0, next(serial))
         after.append(origin)
     assigned: Sequence[tuple[Origin, Line]] = ()
@@ -233,7 +233,7 @@ def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace:
         count = len(after) - len(body.assignments)
         assigned = tuple(zip(after[count:], body.assignments, strict=True))
         del after[count:]
-    # made as the tuple that it is: this runs in each call of a function, and five frames of the library's lie around it
+    # tuple.__new__ is faster than Link(…): this runs in each call of a function. Five of the library's frames surround it.
     links.append(
         tuple.__new__(Link, ("call", before, after, user_line(5), (trace.serial, len(trace.nodes)), get_ident(), assigned))
     )
@@ -261,7 +261,7 @@ def assigned_again(entries: Sequence[tuple[int, int, Origin]]) -> None:
 
 
 class _Others(dict[str, bool]):
-    """File name → whether it is the library's, Python's own, an installed package's or a command's: no line of the user's."""
+    """File name → whether it is not the user's: it is the library's, Python's, an installed package's or a command's."""
 
     def __missing__(self, filename: str) -> bool:
         path = filename if filename.startswith("<") else os.path.abspath(filename)
@@ -283,12 +283,12 @@ COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}  # code objects of th
 
 @twins.in_c
 def user_line(depth: int = 1, statement: bool = False) -> Line:
-    """Return the innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs.
+    """Return the innermost running line of the user's own code; the first `depth` frames are skipped.
 
-    With `statement` it is in the function whose statement that is, not in a comprehension there.
+    With `statement`, the line is in a function and not in a comprehension.
 
-    A thread of a package's works for what the main thread did last, and gets the line that was noted there: frames of
-    another thread end while they are walked, which can end the process.
+    A thread without user code, such as a package's, gets the last line noted in the main thread. Walking the frames of another
+    thread could crash the process.
     """
     global _latest
     first = sys._getframe(depth)
@@ -296,7 +296,7 @@ def user_line(depth: int = 1, statement: bool = False) -> Line:
     here = get_ident() == _main
     if frame is None and not here and _latest is not None:
         return _latest
-    if frame is None:  # nothing but installed packages: the innermost that is not this library
+    if frame is None:  # only installed packages: take the innermost frame outside of this library
         frame = _outside(internal, first) or first
     while statement and frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
         frame = frame.f_back
@@ -307,7 +307,7 @@ def user_line(depth: int = 1, statement: bool = False) -> Line:
 
 
 def file_and_number(line: Line) -> tuple[str | None, int | None]:
-    """Return the file of a line, and its number; None where there is no code."""
+    """Return the file and the number of a line; None for both if its code is unknown."""
     code, offset = line
     if code is None:
         return None, None
@@ -316,7 +316,7 @@ def file_and_number(line: Line) -> tuple[str | None, int | None]:
 
 
 def _outside(files: dict[str, bool], frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame whose file is none of these."""
+    """Return the innermost frame whose file is not among `files`."""
     while frame is not None and files[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame

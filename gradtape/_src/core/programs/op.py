@@ -31,55 +31,55 @@ Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
 Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
 Kind = TypeVar("Kind")
 Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
-# What a declaration may state besides facts, with its default.
+# Options of a declaration besides facts, with their defaults.
 RULES: dict[str, Any] = {
     "infer": None, "broadcasting": False, "cheap": False, "wrong": None, "status": None, "when": None, "effect": False,
     "strings": None, "joins": None, "gradient": None, "reason": None, "impure": False, "endless": None, "kept": None,
     "takes_none": False, "takes_slices": False, "gives_slices": False, "of_shapes": False,
 }  # fmt: skip
-KNOWN_AVALS = 1024  # results of one op that are known at the most
+KNOWN_AVALS = 1024  # results kept for one op, at most
 
 
 class Op:
-    """One kind of operation. It is declared once: what is not an argument is stated beside it, by `gradient` or the like.
+    """One kind of operation. It is declared once; `gradient` and other functions beside the declaration add to it.
 
-    - `type`: TensorFlow's name; what `gradient_override_map` and error messages use.
+    - `type`: TensorFlow's name, for `gradient_override_map` and error messages.
     - `kernel(*inputs, **attributes)`: JAX arrays to a JAX array, or to a tuple of them.
-    - `attributes`: names of the kernel's keyword-only parameters; their values are structure, part of the fingerprint.
+    - `attributes`: names of the kernel's keyword-only parameters; their values are static, part of the fingerprint.
     - `infer(*avals, **attributes)`: the result's Aval, or a tuple of Avals. Without it the kernel is traced.
     - `broadcasting`: the reverse pass sums each gradient to its input's shape, so the rule need not.
-    - `saves`: what the gradient reads: names of inputs, `y` for the output (`y0`, `y1`… if there are several;
+    - `saves`: the values that the gradient reads: names of inputs, `y` for the output (`y0`, `y1`… if there are several;
       `z` where an input is called y).
     - `cheap`: recomputing it costs less than keeping its value for the backward pass.
-    - `prefers`: the dtype of operands of which none is a tensor; without it, that of the first one's value.
-    - `defaults`: the values of the attributes when none is given, or None if one must be.
-    - `wrong(*inputs, **attributes)`: booleans, any of which says that the op cannot take these values: a kernel as any other.
-    - `status(*inputs, **attributes)`: the message about values that are `wrong`, which come as NumPy arrays.
+    - `prefers`: the dtype of the operands if none is a tensor; without it, the dtype of the first operand's value.
+    - `defaults`: the values of the attributes if none is given, or None if one is required.
+    - `wrong(*inputs, **attributes)`: a kernel that returns booleans; a True one means that the op cannot take these values.
+    - `status(*inputs, **attributes)`: the message about `wrong` values, which it gets as NumPy arrays.
     - `checked`: names of the inputs that `wrong` and `status` take.
     - `when(*avals, **attributes)`: whether inputs of such Avals can be wrong at all; without it, always.
     - `guards`: see `guarded`.
     - `gradient(op, *dy)`: see `gradtape._src.core.declarations.define.gradient`; `reason` says why there is none.
     - `impure`: the gradient is user code, run anew for each gradient call.
-    - `host(*inputs, **attributes)`: what runs outside of XLA in the kernel's place, on arrays, if the op or a Program among
+    - `host(*inputs, **attributes)`: the function on arrays that replaces the kernel outside of XLA, if the op or a Program among
       its attributes has effects or strings.
     - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
-    - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
+    - `on_host`: the kernel takes and returns NumPy arrays, and runs outside of XLA.
     - `of_shapes`: the result depends on the shapes of its inputs, and not on their values.
-    - `unhosted`: why the kernel cannot take NumPy arrays by the `jnp` and `lax` of `core/platform/arrays`: it loops, or NumPy has
-      no twin of it. An op is `hosted` without such a reason.
-    - `takes_none`: its gradient takes None for an output into which nothing flowed; others get zeros.
+    - `unhosted`: the reason why the kernel cannot run on NumPy by the `jnp` and `lax` of `core/platform/arrays`: it loops, or
+      NumPy has no twin of it. An op without such a reason is `hosted`.
+    - `takes_none`: its gradient gets None for an output without a cotangent; other gradients get zeros.
     - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
-    - `gives_slices`: its gradient may give IndexedSlices.
-    - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
+    - `gives_slices`: its gradient may return IndexedSlices.
+    - `kept(attributes)`: the first output of a loop that is a residual of its gradient, allocated for its maximum of trips.
     - `endless(attributes)`: whether it may run for ever.
-    - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
-    - `effect`: running it does something besides giving values: it is never dropped, never repeated.
+    - `joins`: the type of the op that combines its results for parts of its inputs into its result, with the same attributes.
+    - `effect`: running it has a side effect, so it is never dropped and never repeated.
     - `traits`: names of `core.traits.Trait`.
     - `flops`: floating-point operations for each element of the result, or of a run: a function of (attributes by name, Avals of
       inputs, Aval of the result). `ops/flops.py` says what counts. Without it a profile lists the op, and never counts it as 0.
-    - `folds(*inputs, **attributes)`: a kernel for arrays of int64 and of symbols, for what is computed of shapes. True: its
-      kernel for strings, or else its own, takes them. If the op is `of_shapes`, the shape of its input is taken.
-    - `operator`, `default_name`: what a graph calls the result of a Python operator, and of the function, if not as the type.
+    - `folds(*inputs, **attributes)`: a kernel on arrays of int64 and of symbols, to fold computations on shapes. True: its kernel
+      for strings, or else its own, takes them. If the op is `of_shapes`, it gets the shape of its input.
+    - `operator`, `default_name`: the names in a graph of the result of a Python operator and of the function, if not the type.
     - `instead`: the explainer's advice where it has no derivative; `at_edge`: where its value or derivative is not finite.
     """
 
@@ -169,14 +169,14 @@ class Op:
         self.declare(avals={}, derived={})
 
     def declare(self, **stated: Any) -> None:
-        """State what belongs to the declaration, and stands beside the op: its gradient, its public function."""
+        """Set parts of the declaration, such as the gradient or the public function, here and in the guarded forms."""
         for name, value in stated.items():
             object.__setattr__(self, name, value)
         for form in () if "forms" in stated else self.forms.values():
             form.declare(**stated)
 
     def _like(self, **others: Any) -> Op:
-        """Return an op that is declared as this one but for `others`."""
+        """Return a copy of this op's declaration with `others` replaced."""
         made: Op = object.__new__(type(self))
         slots = {slot: getattr(self, slot) for kind in type(self).__mro__ for slot in vars(kind).get("__slots__", ())}
         made.declare(**(slots | {"derived": {}, "of_strings": None, "forms": {}} | others))
@@ -192,7 +192,7 @@ class Op:
 
     @property
     def in_registry(self) -> bool:
-        """Whether TensorFlow's registry has an entry for it: a gradient, or that there is none."""
+        """Whether TensorFlow's registry has an entry for it: a gradient, or the statement that it has none."""
         return self.gradient is not None or (self.reason is not None and not self.unregistered)
 
     def run(self, inputs: Sequence[Any], attrs: Attributes) -> Any:
@@ -202,7 +202,7 @@ class Op:
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
 
     def resolved(self, inputs: tuple[Any, ...], attrs: Attributes) -> tuple[Op, Any]:
-        """Return the op that is recorded for input Avals, with its result: of strings the same op with its kernel for strings."""
+        """Return `(op to record, result)` for these input Avals; for strings, the op has the kernel for strings."""
         if self.strings is None or not any(map(has_strings, inputs)):
             return self, self.result(inputs, attrs)
         if self.of_strings is None:
@@ -228,13 +228,13 @@ class Op:
             if not naming.open_graphs:
                 raise
             raise hooks.graphs.refused(error) from None
-        if strings and not (self.runs_outside or self.effect):  # what has an effect is no kernel of XLA's
+        if strings and not (self.runs_outside or self.effect):  # an op with an effect is not run by XLA
             raise invalid_dtype(
                 f"Value for attr 'T' of string is not in the list of allowed values: {self.type} takes numbers. "
                 f"tf.strings.to_number makes numbers of strings. [Op:{self.type}]"
             )
         has_symbols = is_open((*inputs, result)) or (not inputs and dims(attrs))
-        if not (self.on_host or strings or has_symbols):  # what runs on the host is looked at in each call, see `engine.record`
+        if not (self.on_host or strings or has_symbols):  # `engine.record` needs each call of a host op to come here
             if len(self.avals) >= KNOWN_AVALS:
                 self.avals.clear()
             self.avals[(attrs, *inputs)] = result
@@ -252,9 +252,9 @@ class Op:
         return aval(result.shape, result.dtype)
 
     def guarded(self, always: bool = False) -> Op:
-        """Return the same op, whose values are checked where a Program runs it; `plain` is this one.
+        """Return the form of this op that a Program runs with its checks; the form's `plain` is this op.
 
-        It is dropped where nobody uses its result, unless its values are to be checked `always`.
+        If its result is unused, it is dropped, unless its values are checked `always`.
         """
         guards = "always" if always else "used"
         if self.guards:
@@ -264,14 +264,14 @@ class Op:
         return self.forms[guards]
 
     def with_gradient(self, name: str) -> Op:
-        """Return the same op, whose gradient is the one registered under `name` (an override in force)."""
+        """Return this op with the gradient registered under `name`, for `gradient_override_map`."""
         derived = self.derived.get(name)
         if derived is None:
             derived = self._like(reason=None, unregistered=False, cheap=False, kept=None, takes_none=False, takes_slices=False)
             derived.declare(plain=derived if self.plain is self else self.plain.with_gradient(name))
             try:
                 rule, impure = gradient_named(name)
-            except LookupError:  # an error once a gradient is asked for, and not before: it may be registered later
+            except LookupError:  # it may be registered later, so the gradient call raises the error
                 rule, impure = _named_later(name), True
             derived.declare(gradient=rule, impure=impure, saves=(*self.parameters, "y"))
             self.derived[name] = derived
@@ -279,7 +279,7 @@ class Op:
 
 
 def _named_later(name: str) -> Rule:
-    """Look a gradient up when it is called."""
+    """Return a gradient that looks `name` up when it is called."""
 
     def gradient(*arguments: Any) -> Any:
         found, _ = gradient_named(name)
@@ -306,13 +306,13 @@ def _of_arrays(kernel: Kernel) -> Kernel:
 
 
 def _array(value: Any) -> np.ndarray:
-    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)  # NumPy's own bytes lose their last NULs
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)  # NumPy's bytes dtype drops trailing NULs
 
 
 ops: dict[str, Op] = {}
-data_kinds: dict[str, type] = {}  # by name the classes whose instances are attributes: frozen dataclasses of plain values
+data_kinds: dict[str, type] = {}  # by name: classes of attribute values, frozen dataclasses of plain fields
 registered: dict[str, tuple[Rule, str]] = {}
-replaced: dict[Op, dict[str, Any]] = {}  # the built-in ops whose gradients were replaced, with what they declared themselves
+replaced: dict[Op, dict[str, Any]] = {}  # built-in ops with replaced gradients → their own declarations
 _GRADIENT = ("gradient", "reason", "unregistered", "impure", "saves")
 
 
@@ -339,7 +339,7 @@ def of_tensorflow(name: str) -> Op | None:
 
 
 def gradient_named(name: str) -> tuple[Rule | None, bool]:
-    """Return `(function, is it user code)` for a name given to RegisterGradient, or a built-in op type."""
+    """Return `(function, whether it is user code)` for a name given to RegisterGradient, or a built-in op type."""
     if name in registered:
         return registered[name][0], True
     if name in ops:
@@ -355,9 +355,9 @@ def no_gradient(name: str) -> LookupError:
 
 
 def replace_gradient(name: str, rule: Rule | None, where: str) -> None:
-    """Let `rule` be the gradient of a name from now on, and nothing flow back for None.
+    """Set the gradient of a name from now on; None means that it has no gradient.
 
-    A built-in op is as it was once its own rule is put back. A traced function keeps the gradient that it has.
+    Setting a built-in op's own rule restores its declaration. Functions traced before keep the gradient that they have.
     """
     op = of_tensorflow(name)
     if op is None:
@@ -373,7 +373,7 @@ def replace_gradient(name: str, rule: Rule | None, where: str) -> None:
 
 
 def remove_gradient(name: str) -> None:
-    """Take a name out of the registry: to ask for a gradient through it is a LookupError from now on."""
+    """Remove a name from the registry, so that a gradient through it raises LookupError."""
     op = of_tensorflow(name)
     registered.pop(name, None)
     if op is not None and op.in_registry:
@@ -393,7 +393,7 @@ class RegisterGradient:
     """Decorator that registers a gradient function under a name: an op type's, or one for `gradient_override_map`.
 
     The function takes `(op, *grads)`: `op.inputs`, `op.outputs`, `op.get_attr(name)`, `op.type`, and one gradient for
-    each output. It returns one Tensor or `None` for each input. A name that is taken is a `KeyError`.
+    each output. It returns one Tensor or `None` for each input. A name that is taken raises `KeyError`.
 
     >>> @tf.RegisterGradient("AsIdentity")
     ... def as_identity(op, dy):
@@ -431,9 +431,9 @@ class RegisterGradient:
 @public
 @known_as("no_gradient")
 def no_gradient_of(op_type: str) -> None:
-    """Register that an op type has no gradient: a gradient asked through it is None, as in TensorFlow.
+    """Register that an op type has no gradient: gradients through it are None, as in TensorFlow.
 
-    It is what `tf.RegisterGradient` does with a function that returns None. KeyError where a gradient is registered.
+    It equals `tf.RegisterGradient` with a function that returns None. Raises KeyError if a gradient is registered already.
 
     >>> tf.no_gradient("Blocked")
     >>> x = tf.Variable(2.0)

@@ -1,4 +1,4 @@
-"""The errors for tensors that are used where they have no value: outside of their function, branch or loop."""
+"""The errors for tensors that are used outside of their function, branch or loop, where they have no value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtape._src.core.programs.program import Node
 
 
 def out_of_scope(node: Node, inside: bool, beside: bool) -> Exception:
-    """Return the error for a tensor of another trace: of one `inside` this trace, or `beside` it in the same function."""
+    """Return the error for a tensor of another trace, which is `inside` this one or `beside` it in the same function."""
     tensor = _described(node)
     if inside:
         return InaccessibleTensorError(

@@ -1,7 +1,7 @@
-"""The one intermediate form: a `Trace` is being recorded, a `Program` is closed and can be run, called, differentiated.
+"""The intermediate form: a `Trace` is being recorded, a `Program` is closed and can be run, called, differentiated.
 
 A *reference* is an int: `i >= 0` is the value of node `i`, `-1 - k` is leaf (of a Program: parameter) `k`.
-A *key* is `(op, attribute values, *references)`: what a node computes, without saying with which values.
+A *key* is `(op, attribute values, *references)`: the computation of a node, without values.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from gradtape._src.core.values.aval import Aval
 
     class Scope:
-        """The knowledge of a function, branch, loop body or graph under trace besides its ops.
+        """The state of a function, branch, loop body or graph under trace, besides its ops.
 
-        `draws` are the random ops of a function or graph, `trip` numbers the trips of a loop's body, and is `counted` if
-        that is needed; `unseeded` counts the random ops without a seed. See `ops/random/seeds`.
+        `draws` are the random ops of a function or graph. `trip` is the number of a loop's trip; `counted` says whether the loop
+        needs it. `unseeded` counts the random ops without a seed. See `ops/random/seeds`.
         """
 
         draws: Any
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 
 Key = tuple[Any, ...]  # (Op, Attributes, *int)
-# What XLA needs to compile a program grows with the square of its parameters and outputs: some 10 s at `WIDE`, minutes at 10⁴.
-WIDE = 4096  # parameters and outputs from which on a Program is cut
-# What XLA holds for a compiled program on the host, as measured: 0.24 to 0.8 MB with up to 10 nodes, 2 to 5 MB with 500.
+# XLA's time to compile a program grows with the square of its parameters and outputs: 10 s at `WIDE`, minutes at 10⁴.
+WIDE = 4096  # number of parameters and outputs from which a Program is cut
+# Host memory of a compiled program, as measured: 0.24 to 0.8 MB with up to 10 nodes, 2 to 5 MB with 500.
 PROGRAM_BYTES = 300_000
 NODE_BYTES = 10_000
 Lines = tuple[list[Any], list[int]]  # of nodes: (code objects, offsets)
@@ -65,10 +65,10 @@ Line = tuple[Any, int]  # (the user's code object or None, the offset of an inst
 class Node:
     """A value in a trace. A leaf has a `value`; others have a `key` and `inputs` (nodes, never handles).
 
-    `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's. `handle` is a weak
-    reference to the user's Tensor. A node that has run and whose value did not leave the program keeps `key` and `inputs`, and
-    can be computed again. `origin` is what the journal calls it, once it has run. The twins in C set the slots one by one: a new
-    slot belongs there too.
+    `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's code. `handle` is a weak
+    reference to the user's Tensor. If a node has run but its value did not leave the program, `key` and `inputs` remain, and it
+    can be computed again. `origin` is its name in the journal, once it has run. The C twins set each slot, so a new slot must be
+    added there, too.
     """
 
     __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "origin", "trace", "value")
@@ -104,7 +104,7 @@ class Node:
 
     @property
     def op(self) -> Op:
-        """The Op, of a leaf None."""
+        """The Op; None for a leaf."""
         key = self.key
         return key[0] if key[0] is not RAN else key[1][0]
 
@@ -117,9 +117,9 @@ class Node:
 
 _serial = itertools.count(1)  # 0 stands for leaves, in the journal
 LEAF_KEY: Key = (None, ())
-NUMBER = -2  # the `index` of a leaf made of a Python number: each use of it is a parameter of its own
-USED = -3  # the `index` of a leaf whose NumPy array was an argument once
-INSIDE = -4  # the `index` of a leaf made while a function was traced: a constant of it
+NUMBER = -2  # `index` of a leaf made from a Python number: each use becomes a separate parameter
+USED = -3  # `index` of a leaf whose NumPy array was an argument before
+INSIDE = -4  # `index` of a constant that was made while a function was traced
 
 
 def leaf(aval: Any, value: Any, index: int = -1) -> Node:
@@ -149,7 +149,7 @@ def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
 
 @twins.in_c
 def lines_of(nodes: list[Node], last: Lines | None = None) -> Lines:
-    """Return the user's lines of nodes: code objects, and instruction offsets in them. It is `last` if they equal that."""
+    """Return the user's lines of nodes: code objects and instruction offsets. If they equal `last`, return that object."""
     lines = [n.code for n in nodes], [n.offset for n in nodes]
     return last if last == lines else lines
 
@@ -163,15 +163,19 @@ def inputs_of(nodes: list[Node]) -> list[Any]:
 class Trace:
     """A record that is still being written: nodes, and the leaves that they use.
 
-    `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
-    single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
-    stand here a second time; `early` those that have a value before the trace has run; `tapes` (weakly) the tapes that
-    record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in
-    force; `parent` is the trace that this one is inside of, whose nodes are leaves here; `constants` are the leaves of
-    inexact dtype that were made in it; `names` are the names that values were given under a tape or in a function, as
-    `(position, name, nodes)`; `captured` are the function's own Tensors of values from eager code (`core/tensors/convert`);
-    `scope` is what the function that is being traced knows (None: eager code); at `limit` nodes the engine looks for a place
-    to cut.
+    - `reads`: the variables read under a tape, as `(position, variable, node)`.
+    - `gradients`: the gradient functions of single nodes (`custom_gradient`).
+    - `assigned`: the variables assigned, with their previous values.
+    - `recomputed`: pairs of a node of another trace and the node here that computes it again.
+    - `early`: the nodes that have values before the trace has run.
+    - `tapes`: weak references to the tapes that record here; for them `inputs` keeps the nodes' inputs after a run.
+    - `overrides`: maps an op to the op with the gradient in force.
+    - `parent`: the surrounding trace, whose nodes are leaves here.
+    - `constants`: the leaves of inexact dtype that were made here.
+    - `names`: the names given to values under a tape or in a function, as `(position, name, nodes)`.
+    - `captured`: the function's own Tensors of values from eager code (`core/tensors/convert`).
+    - `scope`: the Scope of the function under trace; None in eager code.
+    - `limit`: the number of nodes at which the engine looks for a place to cut.
     """
 
     __slots__ = (
@@ -207,7 +211,7 @@ class Trace:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
         self.early, self.constants, self.names, self.captured, self.inputs = [], [], [], {}, None
-        self.limit = 0 if runtime.forked else limit  # where nothing may run, nothing is recorded: the first op raises
+        self.limit = 0 if runtime.forked else limit  # a forked child may not run: its first op raises
         self.parent, self.overrides, self.scope, self.serial = parent, overrides, scope, next(_serial)
 
     def reference(self, node: Node) -> int | None:
@@ -230,9 +234,7 @@ class Trace:
         return reference
 
     def forget(self) -> None:
-        """Let go of the nodes, which nobody will look up here: each knows its trace, a circle that only the garbage collector
-        would find.
-        """
+        """Drop the nodes. Each refers to its trace, and only the garbage collector would free such a cycle."""
         self.nodes, self.inputs, self.recomputed, self.names = [], None, [], []
 
     def inside(self, trace: Trace) -> bool:
@@ -246,7 +248,7 @@ class Trace:
 
 
 def used_inputs(node: Node) -> tuple[Node, ...]:
-    """Return the inputs of a node, without those of a call, branch or loop that its Programs do not read."""
+    """Return the inputs of a node; for a call, branch or loop, only those that its Programs read."""
     inputs = node.inputs or ()
     op = node.op
     if not isinstance(op, StructuredOp):
@@ -263,22 +265,22 @@ def read_by(program: Program) -> set[int]:
 
 
 def effectful(key: Key) -> bool:
-    """Return whether a node is never dropped: it has effects, or its values are to be checked in any case."""
+    """Return whether a node must never be dropped: it has effects, or its values are always checked."""
     op = key[0]
     return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in programs_of(op, key[1])))
 
 
 def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
-    """Open a context in which JAX traces products of float32 in a precision; None leaves it as it is."""
+    """Open a context in which JAX traces float32 products in this precision; None changes nothing."""
     return contextlib.nullcontext() if precision is None else jax.default_matmul_precision(precision)
 
 
 class Executable:
-    """An owner of compiled code, which it loses once it was not run for long: `compiled` is None then.
+    """An owner of compiled code. The code is dropped after a long time without a run; `compiled` is None then.
 
-    `size` is the number of nodes, `builds` how often it was compiled. `born` and `ran` are the numbers of its first and its
-    last run since, among the runs of all code. `trials` is how often code that was compiled quickly still runs before it is
-    compiled for good; 0: it was. `wide`: an argument has 64 bits.
+    `size` is the number of nodes, `builds` the number of compilations. `born` and `ran` are the numbers, among the runs of all
+    code, of the first and the last run of the present code. `trials`: runs that are left before quickly compiled code is
+    compiled for good, or 0. `wide`: an argument has 64 bits.
     """
 
     __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials", "wide")
@@ -296,19 +298,20 @@ class Executable:
 
     @property
     def code_bytes(self) -> int:
-        """The host memory that the compiled code takes, as estimated by the number of nodes."""
+        """The host memory of the compiled code, estimated from the number of nodes."""
         return 0 if self.compiled is None else PROGRAM_BYTES + NODE_BYTES * self.size
 
 
 class Program(Executable):
-    """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
+    """A closed computation: keys, their Avals, the Avals of its parameters, and its outputs. Immutable; compared by identity.
 
-    The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys were
-    recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `precision` is that of its
-    products of float32, as JAX names it; None is the device's default. `effects`: it does something besides giving values.
-    `on_host` names the nodes that run outside of XLA (effects, strings). `hosted`: there are such nodes, or parameters that are
-    strings. `endless`: a loop in it may never end. `guarded`: it checks values where it runs; `demands`: it has effects, or
-    checks that are made in any case.
+    - `constants`: the values of the last parameters, which are part of the program.
+    - `lines`: the user's lines at which the keys were recorded (in a gradient: the line of the op), or empty if unknown.
+    - `precision`: that of float32 products, by JAX's name; None is the device's default.
+    - `effects`: whether it has side effects.
+    - `on_host`: the nodes that run outside of XLA (effects, strings); `hosted`: whether it has such nodes, or string parameters.
+    - `endless`: whether a loop in it may never end.
+    - `guarded`: whether it checks values; `demands`: whether it has effects, or checks that are always made.
     """
 
     __slots__ = (
@@ -364,7 +367,7 @@ class Program(Executable):
 
     @property
     def described(self) -> str:
-        """The program in a few words, the same in each process that traced the same: types of its ops, shapes, its last line."""
+        """A short description with a digest of op types and shapes, equal in all processes that traced the same program."""
         known: str | None = self.derived.get("described")
         if known is None:
             types = ",".join([key[0].type for key in self.keys])
@@ -378,11 +381,10 @@ class Program(Executable):
 
     @property
     def staged(self) -> bool:
-        """Whether it may run in stages: a part is on the host, or it is too wide for the compiler."""
+        """Whether it may have to run in stages: it has a part on the host, or is too wide for the compiler."""
         return self.hosted or len(self.parameters) + len(self.outputs) >= WIDE
 
     def _has_strings(self, index: int) -> bool:
-        """Return whether a node takes or gives strings."""
         return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
 
     def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
@@ -403,7 +405,7 @@ class Program(Executable):
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
 
     def _elements_read(self) -> dict[int, set[int]]:
-        """Return which results of each branch and loop are read, by its index; not of those that are outputs as a whole."""
+        """Return the results read of each call, branch and loop, by its index; leave out ops whose whole tuple is an output."""
         outputs = set(self.outputs)
         live: dict[int, set[int]] = {i: set() for i, key in enumerate(self.keys) if key[0].structured and i not in outputs}
         for op, attrs, *references in self.keys:
@@ -412,7 +414,7 @@ class Program(Executable):
         return live
 
     def in_precision(self, precision: str | None) -> Program:
-        """Return the Program of this computation in another precision: made once, compiled by itself."""
+        """Return this Program in another precision, a Program of its own that is created once."""
         if precision == self.precision:
             return self
         known: Program | None = self.derived.get(("precision", precision))
@@ -443,12 +445,12 @@ class Program(Executable):
 
 @twins.in_c
 def are_one(leaves: list[Node], same: Sequence[tuple[int, int]]) -> bool:
-    """Return whether the leaves at each two of these positions are one node."""
+    """Return whether both positions of each pair hold the same leaf."""
     return all(leaves[position] is leaves[stands] for position, stands in same)
 
 
 def verify(program: Program) -> None:
-    """Raise AssertionError if a Program is not well formed: references that run forwards, Avals that the ops do not give."""
+    """Raise AssertionError if a Program is malformed: a reference to a later node, or an Aval that differs from its op's."""
     for index, ((op, attrs, *references), stated) in enumerate(zip(program.keys, program.avals, strict=True)):
         assert all(-len(program.parameters) <= r < index for r in references), f"node {index} refers to what is not there yet"
         assert len(attrs) == len(op.attributes), f"node {index}: {op.type} has other attributes"
@@ -469,7 +471,7 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
     return tuple([program.aval_of(r) for r in program.outputs])
 
 
-# One output of an op that has several: only these are seen outside, so every reference is one int.
+# One output of an op with several. Other nodes refer to these elements only, so that a reference is a single int.
 ELEMENT = define(
     Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True, traits="own renames")
 )
@@ -505,15 +507,15 @@ def _call_op(type: str) -> StructuredOp:
     return made
 
 
-CALL = _call_op("PartitionedCall")  # a Program as an op
-FUNCTION = _call_op("StatefulPartitionedCall")  # the same for a function of the user's
+CALL = _call_op("PartitionedCall")  # the call of a Program
+FUNCTION = _call_op("StatefulPartitionedCall")  # the call of a user's function
 
 
 def _ran(value: Any, *inputs: Any, op: Op, attrs: Attributes) -> Any:
     return value
 
 
-# An op that ran at once, because its result's shape depends on values, or on the host: (its result, its inputs) → its result.
+# An op that ran at once, on the host or because its result's shape depends on values: (result, *inputs) → result.
 RAN = define(Op("Ran", _ran, infer=_ran, host=_ran, traits="own"))
 
 
@@ -521,7 +523,7 @@ caches: list[Cache] = []
 
 
 class Cache(OrderedDict[Any, Any]):
-    """A table of bounded size that forgets what was not used for longest. `entered` counts what was made for it."""
+    """A table of bounded size that evicts the least recently used entry. `entered` counts all entries made."""
 
     def __init__(self, bound: int, of: str = "") -> None:
         super().__init__()
@@ -530,9 +532,7 @@ class Cache(OrderedDict[Any, Any]):
         self.lock = locks.Lock()
 
     def find(self, key: Any) -> Any:
-        """Return the value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace
-        takes long.
-        """
+        """Return the value under `key`, or None. Until the table is half full, recency is not updated, to save a slow hash."""
         value = self.get(key)
         if value is not None and 2 * len(self) > self.bound:
             with contextlib.suppress(KeyError):
@@ -550,10 +550,10 @@ class Cache(OrderedDict[Any, Any]):
 
 
 class TraceStructure:
-    """The keys of nodes, and the Avals of leaves: of a whole trace, or of its beginning.
+    """The keys of the nodes and the Avals of the leaves, of a whole trace or of its beginning.
 
-    `lines` are the user's lines at which it was recorded last: code objects, and instruction offsets in them. `variants` are
-    the ways to run it, see `slices`.
+    `lines` are the user's lines of its latest record: code objects and instruction offsets. `variants` are the Programs that run
+    it, see `slices`.
     """
 
     __slots__ = ("avals", "keys", "lines", "variants")
@@ -567,14 +567,14 @@ class TraceStructure:
 
 
 _structures = Cache(2048)  # (keys, Avals) → Structure
-guesses = Cache(4096)  # where a trace begins, and how long it is → what it was the last time
+guesses = Cache(4096)  # (first line, lengths) of a trace → the latest structure recorded there
 
 
 @twins.in_c
 def structure_of(trace: Trace, nodes: int, leaves: int) -> TraceStructure:
     """Return the Structure of the first `nodes` nodes and `leaves` leaves of a trace.
 
-    A loop records the same at the same lines, so what the last such trace was is compared first.
+    A loop records the same ops at the same lines, so the latest structure of these lines is compared first.
     """
     first = trace.nodes[0] if nodes else None
     where = (0, 0, 0, leaves) if first is None else (id(first.code), first.offset, nodes, leaves)

@@ -1,7 +1,7 @@
-"""Ops that hold Programs: calls, branches, loops. Each says once which Programs it runs, on which inputs, and with which meaning.
+"""Ops that hold Programs: calls, branches, loops. Each declares once the Programs that it runs, their inputs, and its meaning.
 
-A *body* is such a Program. `StructuredOp.run` is the meaning of the op in Python. An `Interpreter` says what its values are
-and how a body runs: arrays on the host, nodes that are recorded, costs that are counted.
+A *body* is such a Program. `StructuredOp.run` is the meaning of the op in Python. An `Interpreter` defines the kind of values and
+the way a body runs: on host arrays, by recording nodes, or by counting costs.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from gradtape._src.core.programs.program import Program
     from gradtape._src.core.values.aval import Aval
 
-# Kinds: what the Programs of an op are for. Those of a VALUE compute its results, and its gradient is not theirs.
+# Kinds: the purpose of an op's Programs. A VALUE op computes its results by them, but its gradient is not theirs.
 CALL_OF, BRANCH, LOOP, ROWS, GRADIENT, VALUE = "call", "branch", "loop", "rows", "gradient", "value"
 
 
 class HeldProgram(NamedTuple):
-    """A Program that an op runs, and how its values belong to those of the op.
+    """A Program that an op runs, and how its parameters and outputs map to the op's inputs and results.
 
-    - `takes`: for each parameter, constants aside, the position of the op's input that it gets;
-    - `rows`: the parameters that get that input row by row;
-    - `carried`: the output that a parameter becomes in the next trip, by parameter;
-    - `gives`: the op's result that an output is, or is a row of, by output. An output that is none decides how the op goes on.
+    - `takes`: for each parameter, except constants, the position of the op's input that it gets;
+    - `rows`: the parameters that get their input row by row;
+    - `carried`: parameter → the output that replaces it in the next trip;
+    - `gives`: output → the op's result that it is, or is a row of. Any other output decides how the op continues.
     """
 
     program: Program
@@ -35,13 +35,13 @@ class HeldProgram(NamedTuple):
     carried: Mapping[int, int] = {}
 
     def fixed(self, values: Sequence[Any]) -> list[Any]:
-        """Return those of an op's input values that are the same in each run, by parameter; None for the others."""
+        """Return, for each parameter, the op's input value if it is the same in each run, else None."""
         changing = {*self.rows, *self.carried}
         return [None if p in changing else values[i] for p, i in enumerate(self.takes)]
 
 
 class Interpreter(Protocol):
-    """Gives the values of a structured op. `residuals` says whether results that only gradients read are wanted."""
+    """The way to evaluate a structured op. `residuals` says whether results that only gradients read are wanted."""
 
     residuals: bool
 
@@ -66,7 +66,7 @@ class Interpreter(Protocol):
         ...
 
     def stacked(self, rows: Sequence[Any], of: Aval, count: int) -> Any:
-        """Return rows of the Aval `of` as one value of `count` rows; those that are missing at the end are zeros."""
+        """Stack rows of the Aval `of` into one value of `count` rows; missing rows at the end are zeros."""
         ...
 
     def constant(self, number: int) -> Any:
@@ -75,7 +75,7 @@ class Interpreter(Protocol):
 
 
 def is_call(op: Any) -> bool:
-    """Return whether an op runs one Program once, on all its inputs; its first results are that one's."""
+    """Return whether an op runs one Program once, on all its inputs; its first results are the Program's."""
     return isinstance(op, StructuredOp) and op.kind is CALL_OF
 
 
@@ -85,7 +85,7 @@ def programs_of(op: Any, attrs: Attributes) -> tuple[Program, ...]:
 
 
 def whole(program: Program) -> HeldProgram:
-    """Return a Body that takes all inputs of its op in their order, and gives all results."""
+    """Return a HeldProgram that takes all inputs of its op and returns all results, in order."""
     return HeldProgram(program, range(arity(program)), {i: i for i in range(len(program.outputs))})
 
 
@@ -94,20 +94,20 @@ def arity(program: Program) -> int:
     return len(program.parameters) - len(program.constants)
 
 
-Pruned = tuple[Attributes, list[int], list[int]]  # attributes, and the positions of the inputs and the results that are left
+Pruned = tuple[Attributes, list[int], list[int]]  # (attributes, positions of the inputs kept, positions of the results kept)
 
 
 class StructuredOp(Op):
-    """An op that holds Programs among its attributes, which are a NamedTuple: `form`. For what else is declared see `Op`.
+    """An op with Programs among its attributes, which are a NamedTuple: `form`. `Op` describes its other declarations.
 
-    - `bodies(attrs)`: the Programs that it runs, in the order in which `attrs` has them.
-    - `run(interpreter, attrs, inputs)`: its results, of any values. Residuals at the end may be left out.
-    - `pruned(attrs, live, normal)`: the same op with only the results that the results `live` need, and what it still reads;
-      `normal(program, live)` gives a body with fewer outputs.
-    - `lean(attrs, live)`: attributes with which the kernel computes at least the results `live`, in their places; what only a
-      gradient would read is not compiled.
-    - `runs(attrs, decision)`: each Program and how often it runs; where that depends on values it is looked up in `decision`, the
-      value of the input `decided_by(attrs)`, or of the result `counted_by(attrs)`. Without a value: the most, as far as is known.
+    - `bodies(attrs)`: the Programs that it runs, in their order in `attrs`.
+    - `run(interpreter, attrs, inputs)`: its results, for any kind of values. Residuals at the end may be left out.
+    - `pruned(attrs, live, normal)`: the same op without the results and inputs that the results `live` do not need;
+      `normal(program, live)` returns a body with fewer outputs.
+    - `lean(attrs, live)`: attributes with which the kernel computes at least the results `live`, at their positions; residuals
+      that are not read are not compiled.
+    - `runs(attrs, decision)`: each Program and its number of runs. If that depends on values, `decision` is the value of the
+      input `decided_by(attrs)`, or of the result `counted_by(attrs)`. Without it, the number is the largest known.
     """
 
     __slots__ = ("_bodies", "_lean", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "kind")
@@ -144,25 +144,25 @@ class StructuredOp(Op):
         self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _lean=lean, _runs=runs)
 
     def bodies(self, attrs: Attributes) -> Sequence[HeldProgram]:
-        """Return the Programs that the op runs, in the order in which its attributes have them."""
+        """Return the Programs that the op runs, in their order in its attributes."""
         found: Sequence[HeldProgram] = self._bodies(self.form(*attrs))
         return found
 
     def interpret(self, interpreter: Interpreter, attrs: Attributes, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Run the op on whatever an interpreter has for values."""
+        """Run the op on the values of an interpreter."""
         return tuple(self._meaning(interpreter, self.form(*attrs), inputs))
 
     def pruned(self, attrs: Attributes, live: Sequence[int], normal: Callable[..., Program]) -> Pruned | None:
-        """Return the op with only what the results at the positions `live` need; None if it cannot be made smaller."""
+        """Return the op reduced to the needs of the results at the positions `live`; None if it cannot be reduced."""
         return None if self._pruned is None else self._pruned(self.form(*attrs), live, normal)
 
     def lean(self, attrs: Attributes, live: Set[int]) -> Attributes:
-        """Return attributes for a kernel of which only the results at the positions `live` are read."""
+        """Return attributes for a kernel when only the results at the positions `live` are read."""
         found: Attributes = attrs if self._lean is None else self._lean(self.form(*attrs), live)
         return found
 
     def runs(self, attrs: Attributes, decision: Any = None) -> Sequence[tuple[Program, int]]:
-        """Return each Program that runs and how often; see `StructuredOp`."""
+        """Return each Program and its number of runs; see `StructuredOp`."""
         if self._runs is not None:
             found: Sequence[tuple[Program, int]] = self._runs(self.form(*attrs), decision)
             return found
@@ -183,9 +183,9 @@ class StructuredOp(Op):
 
 
 def by_program(type: str, form: type[Any], kind: str = VALUE, saves: str = "inputs", **declared: Any) -> StructuredOp:
-    """Return an op whose results its first attribute `program` computes, and whose gradient is not that Program's.
+    """Return an op that computes its results by its first attribute, `program`, but has another gradient.
 
-    `declared` are more of what an `Op` declares.
+    `declared` are further declarations of an `Op`.
     """
 
     def kernel(*inputs: Any, program: Program, **others: Any) -> tuple[Any, ...]:

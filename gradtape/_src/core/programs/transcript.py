@@ -1,6 +1,6 @@
-"""The transcript of a function with a tape in it, and its calls, so that these tapes can be explained afterwards.
+"""Transcripts of functions that have tapes in them, and of their calls, to explain these tapes afterwards.
 
-A Transcript holds no node, tensor or variable. It belongs to its function, and to the last calls.
+A Transcript holds no node, tensor or variable. Its function and the latest calls refer to it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from gradtape._src.core.tensors.variable import Variable
     from gradtape._src.core.values.aval import Aval
 
-SMALL = 1 << 20  # the arguments and variables of the last calls are kept if they have no more bytes than this
+SMALL = 1 << 20  # bytes up to which the arguments and variables of the latest calls are kept
 
 
 class Inner(NamedTuple):
-    """A body inside of a function that has tapes in it: a function that it calls, with what that takes and gives.
+    """A body with tapes inside of a function: a called function with the origins of its inputs and results, a branch or loop.
 
-    `inputs` and `results` are None of a branch or loop. Inputs that change from trip to trip, as in a loop over a Dataset, have
-    no origins.
+    For a branch or loop, `inputs` and `results` are None. Inputs that change from trip to trip, as in a loop over a Dataset, have
+    the origin None.
     """
 
     transcript: Transcript
@@ -37,11 +37,12 @@ class Inner(NamedTuple):
 class Transcript:
     """The trace of a function: keys, Avals and lines of its nodes, the origins of its leaves, the tapes and gradient calls in it.
 
-    `inputs` are the origins of the parameters of its Program, `places` says which leaf is which of them, `constants` are the
-    values of other leaves. `variables` are those that it uses, by their numbers, each with the origins of its values; `passed`
-    those of them that each call passes. `reads` are `(position, number of a variable, origin)`. Of a branch or loop body `placed`
-    is `(index, which branch, places)`: the first op of its kind from that index on in the trace around runs it, and gives input k
-    of it parameter number `places[k]`.
+    - `inputs`: the origins of the parameters of its Program; `places`: leaf → parameter; `constants`: leaf → value, for others.
+    - `variables`: the numbers of the variables that it uses, each with the origins of its values; `passed`: the numbers of those
+      that each call passes.
+    - `reads`: `(position, number of a variable, origin)`.
+    - `placed`: for a branch or loop body, `(index, number of the branch, places)`. The first op of its kind from that index on in
+      the surrounding trace runs it, and its input k gets parameter `places[k]`.
     """
 
     __slots__ = (
@@ -97,7 +98,7 @@ def of(
 
 
 def _that_run(inside: Sequence[Inner]) -> list[Inner]:
-    """Leave out the bodies of loops that were traced again, of which the first ones do not run."""
+    """Leave out the first traces of loop bodies that were traced again; these do not run."""
     run = [inner for inner in inside if inner.inputs is not None or inner.transcript.placed is not None]
     asked = {line for inner in run for line in _asked(inner.transcript)}
     return [inner for inner in inside if inner in run or not asked & _asked(inner.transcript)]
@@ -115,8 +116,7 @@ class Run(NamedTuple):
     """A call of a function with a tape in it, in eager code.
 
     `results` are the origins of its results, `passed` the numbers of the variables that were passed to it. `asked` is the
-    number of earlier gradient calls. `arguments` are weak references to the tensors that it was given; None where its inputs
-    are kept, at first.
+    number of earlier gradient calls. `arguments` are weak references to its argument tensors; None if its inputs were kept.
     """
 
     transcript: Transcript
@@ -126,24 +126,24 @@ class Run(NamedTuple):
     arguments: Sequence[Any] | None
 
     def given(self) -> tuple[Sequence[Node], Sequence[Any]] | None:
-        """Return the nodes of the arguments, and the arrays that the Program took, if they are still kept."""
+        """Return the nodes of the arguments and the input arrays of the Program, if they are still kept."""
         return next(((n, arrays) for _, results, n, arrays in list(_inputs.values()) if results is self.results), None)
 
 
 _keep_all = False  # whether the inputs of the last call are kept, however large they are
 _runs: deque[tuple[Any, ...]] = deque(maxlen=64)  # plain tuples: one is made in each step of a training loop
-_inputs: dict[int, tuple[Any, ...]] = {}  # by the number of a run: whose it is, results, arguments, the arrays that it took
-KEPT = 4  # runs of which there are inputs
-MANY = 100  # calls of a function, from which on the inputs of its last one are kept only
+_inputs: dict[int, tuple[Any, ...]] = {}  # number of a run → (transcript, results, arguments, input arrays)
+KEPT = 4  # runs whose inputs are kept
+MANY = 100  # calls of a function after which only its latest inputs are kept
 
 
 def runs() -> list[Run]:
-    """Return the last calls."""
+    """Return the latest calls."""
     return [Run(*run) for run in list(_runs)]
 
 
 def keep(all: bool) -> None:
-    """Keep the inputs of the last call, however large they are; or of small ones only, and let go of what is kept."""
+    """Keep the inputs of the latest call however large they are (`all`), or drop all and keep only small ones."""
     global _keep_all
     _keep_all = all
     if not all:
@@ -151,13 +151,13 @@ def keep(all: bool) -> None:
 
 
 def forget() -> None:
-    """Let go of the inputs of the last calls."""
+    """Drop the inputs of the latest calls."""
     _inputs.clear()
 
 
 @contextlib.contextmanager
 def keeping() -> Iterator[None]:
-    """Keep the inputs of the last call, however large they are, for as long as the context is open."""
+    """Keep the inputs of the latest call, however large they are, while the context is open."""
     global _keep_all
     before, _keep_all = _keep_all, True
     try:
@@ -167,8 +167,9 @@ def keeping() -> Iterator[None]:
 
 
 def begin(transcript: Transcript) -> None:
-    """Count a call that is about to run. After many, let go of the function's earlier inputs: results that have their memory
-    take a seventh of a small step less.
+    """Count a call that is about to run. After many calls, drop the function's earlier inputs.
+
+    Results can then reuse their memory, which saves a seventh of a small training step.
     """
     transcript.runs += 1
     if transcript.runs > MANY:
@@ -177,7 +178,7 @@ def begin(transcript: Transcript) -> None:
 
 
 def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Node], passed: Sequence[int], given: Any) -> None:
-    """Note a call; `given` are the arrays that its Program took, if it ran by itself."""
+    """Note a call; `given` are the input arrays of its Program, if it ran at once."""
     origins: list[Origin] = []
     number = -next(journal.serial)
     for node in results:

@@ -1,4 +1,4 @@
-"""Limits of a step: three rules, each of which learns from the ratio of the actual reduction to the predicted one."""
+"""Limits of a step: three rules that learn from the ratio of the actual to the predicted reduction."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gradtape._src.ops.math.arithmetic import maximum, minimum, sqrt
 from gradtape._src.ops.math.compare import is_finite, logical_and, logical_not, logical_or
 from gradtape._src.ops.math.reduction import reduce_sum
 
-GOOD_ENOUGH = 1e-4  # the least ratio with which a step is taken
-TRIALS = 21  # of a damping for a step of the radius, the first without any
+GOOD_ENOUGH = 1e-4  # the least ratio at which a step is accepted
+TRIALS = 21  # dampings tried for a step of the radius, the first of them 0
 
 
 def norm(x: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ def norm(x: Tensor) -> Tensor:
 class Limit(NamedTuple):
     """The limit of the next step: its `radius` and `damping`, and the memory of a rule.
 
-    `growth`: the next factor of a damping. `fresh`: whether no step was taken yet.
+    `growth`: the next factor of a damping. `fresh`: whether no step has been accepted yet.
     """
 
     radius: Any
@@ -45,7 +45,7 @@ class Tried(NamedTuple):
 
 
 class Rule(Protocol):
-    """A rule proposes a scaled step of a model, and is told what came of it."""
+    """A rule that limits steps: it proposes a scaled step of a model, and learns from the outcome."""
 
     first: float
 
@@ -92,7 +92,7 @@ class TrustRegion:
 
 
 class Marquardt:
-    """The damping is divided by 10 after a step that was taken, and multiplied by 10 after one that was not.
+    """The rule that divides the damping by 10 after an accepted step, and multiplies it by 10 after a rejected one.
 
     Marquardt, "An algorithm for least-squares estimation of nonlinear parameters" (1963), p. 437.
     """
@@ -100,7 +100,7 @@ class Marquardt:
     first = 1e-3
 
     def begin(self, x: Tensor, first: Tensor) -> Limit:
-        """Return the limit at the start, which does not matter."""
+        """Return the first limit; the starting point does not matter."""
         return Limit(first * 0.0, first, first * 0.0 + 2.0, True)
 
     def propose(self, model: Any, limit: Limit) -> tuple[Tensor, Tensor]:
@@ -114,7 +114,7 @@ class Marquardt:
 
 
 class Nielsen(Marquardt):
-    """The damping falls smoothly with the ratio, and grows faster with each step in a row that is not taken.
+    """The rule whose damping falls smoothly with the ratio, and grows faster with each consecutive rejected step.
 
     Nielsen, "Damping parameter in Marquardt's method", IMM-REP-1999-05 (1999), equation (2.5).
     """
@@ -131,10 +131,10 @@ RULES: dict[str, Rule] = {"trust_region": TrustRegion(), "nielsen": Nielsen(), "
 
 
 def of_length(solved: Any, slope: Tensor, radius: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the step for which ‖p‖ is the radius to a tenth, with its damping; without damping if that step is short enough.
+    """Return the step whose length is the radius within a tenth, with its damping; undamped if that step is short enough.
 
-    `solved(damping)` gives p, p·(JᵀJ + damping)⁻¹p, and whether it could. `slope`: the gradient. Newton's method on
-    1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
+    `solved(damping)` returns p, p·(JᵀJ + damping)⁻¹p, and whether the matrix is regular. `slope`: the gradient. The method is
+    Newton's on 1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
     """
 
     def trial(i: Any, p: Any, used: Any, damping: Any, low: Any, high: Any, done: Any) -> Any:

@@ -36,9 +36,9 @@ from gradtape._src.optimizers.least_squares.search import (
 )
 from gradtape._src.optimizers.least_squares.statistics import Statistics
 
-MANY_PARAMETERS = 2_000  # from here on "auto" is matrix-free
-NUMBERS = 10_000_000  # of Jacobians that the first call of a search makes; a longer call would keep an interrupt waiting
-PATIENCE = 0.25  # seconds
+MANY_PARAMETERS = 2_000  # number of parameters above which "auto" is matrix-free
+NUMBERS = 10_000_000  # elements of all Jacobians in the first call of a search; a longer call would delay an interrupt
+PATIENCE = 0.25  # seconds of a call, above which the next one makes fewer trips
 CONVERGED = (FLAT, SHORT, LEAST)
 MESSAGES: dict[float, str] = {
     FLAT: "the gradient is 0 to gradient_tolerance",
@@ -80,12 +80,12 @@ class LeastSquaresResult:
 
     @cached_property
     def covariance(self) -> np.ndarray | None:
-        """Of the parameters: s²·(JᵀJ)⁻¹, or None. It is computed when it is asked for."""
+        """The covariance of the parameters, s²·(JᵀJ)⁻¹, or None. It is computed on access."""
         return self._statistics.covariance()
 
     @cached_property
     def undetermined(self) -> np.ndarray | None:
-        """Directions in which the residuals do not change, or None. They are computed when they are asked for."""
+        """Directions in which the residuals do not change, or None. They are computed on access."""
         return self._statistics.undetermined()
 
     @property
@@ -95,12 +95,12 @@ class LeastSquaresResult:
 
     @public
     def band(self, function: Callable[[], Any], level: float = 0.95, observations: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `function()` predicts from the fitted variables, and half the width of its band around that.
+        """Return the predictions of `function()` from the fitted variables, and the half-widths of their bands.
 
-        `function` takes nothing and returns one floating tensor. With the probability `level` the band covers what the model is
-        there, each value by itself; or what is observed there, with `observations`. It is linear in the errors of the
-        parameters, with quantiles of Student's distribution. Call it before the variables change. ValueError without a
-        `covariance`, with the first of the directions in which the residuals do not change.
+        `function` takes no arguments and returns one floating tensor. Each band covers the true value of the model with the
+        probability `level`, or a new observation with `observations`. It is linear in the errors of the parameters, with
+        quantiles of Student's distribution. Call it before the variables change. Without a `covariance`, a ValueError names the
+        first direction in which the residuals do not change.
 
         >>> slope, x, y = tf.Variable(1.0), tf.constant([1.0, 2.0, 3.0]), tf.constant([2.1, 3.9, 6.0])
         >>> result = tf.optimizers.LevenbergMarquardt().minimize(lambda: slope * x - y, [slope])
@@ -180,7 +180,7 @@ class LevenbergMarquardt:
         loss: str = "squares",
         loss_scale: float = 1.0,
     ) -> LeastSquaresResult:
-        """Change `variables` so that the sum of squares of what `residual_fn()` returns becomes least.
+        """Change `variables` to minimise the sum of squares of the residuals that `residual_fn()` returns.
 
         `residual_fn` takes nothing, and returns a tensor or a nest of tensors, real and floating-point, not a single number.
         A fit is one loop, compiled once for a call; with a `tf.function` once for all. `variables`: a nest of floating variables;
@@ -249,7 +249,7 @@ class LevenbergMarquardt:
 
 
 class _Fit:
-    """One minimisation: the Program of its search is called until that has ended."""
+    """One minimisation: calls the Program of its search until the search has ended."""
 
     def __init__(self, settings: LevenbergMarquardt, residuals: Residuals, bounds: Sequence[Any] | None, pattern: Any) -> None:
         self.residuals = residuals
@@ -274,7 +274,7 @@ class _Fit:
         self.limit, self.given = limit, self.search.inputs(residuals, low, high)
 
     def run(self) -> list[LeastSquaresResult]:
-        """Go on until a tolerance is met, and put the best points into the variables, also after an interrupt."""
+        """Search until a tolerance is met, and assign the best points to the variables, also after an interrupt."""
         residuals, reached = self.residuals, self.search.start(self.residuals, self.x)
         state, going = None, np.full(residuals.count or 1, True)
         trips, histories = min(HISTORY, max(1, NUMBERS // reached.table.size)), [[] for _ in going]
@@ -370,7 +370,7 @@ def _check_pattern(pattern: Any, residuals: Residuals, x: np.ndarray, solver: st
     product = residuals.push(x, vector)
     found, size = [np.bincount(pattern.rows, part, len(product)) for part in (terms, abs(terms))]
     near = math.sqrt(np.finfo(x.dtype).eps) * (size + abs(product))
-    with np.errstate(invalid="ignore"):  # what is not finite is told by the search
+    with np.errstate(invalid="ignore"):  # the search reports values that are not finite
         wrong = np.flatnonzero(abs(found - product) > near)
     if wrong.size:
         raise ValueError(

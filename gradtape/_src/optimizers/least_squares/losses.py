@@ -1,7 +1,7 @@
-"""Weights and robust losses: what residuals become before they are squared.
+"""Weights and robust losses: transformations of residuals before they are squared.
 
 A loss ρ(r) that grows more slowly than r² is the square of ±√ρ(r), with the sign of r. So a sum of losses is a sum of squares of
-other residuals, with their own Jacobian, and every rule and solver takes it. The losses are those of Triggs et al., "Bundle
+other residuals, with their own Jacobian, and every rule and solver works with it. The losses are those of Triggs et al., "Bundle
 adjustment - a modern synthesis" (2000), section 3, in units of a scale.
 """
 
@@ -37,7 +37,7 @@ def _soft_l1(r: Tensor) -> Tensor:
 
 def _cauchy(r: Tensor) -> Tensor:
     square, eps = r * r, float(np.finfo(r.dtype.as_numpy_dtype).eps)
-    square = where(square > eps, square, eps * ones(extents_of(r), r.dtype))  # where log1p(x) / x is 1 to rounding
+    square = where(square > eps, square, eps * ones(extents_of(r), r.dtype))  # below eps, log1p(x) / x is 1 to rounding
     root: Tensor = sqrt(log1p(square) / square)
     return r * root
 
@@ -46,7 +46,7 @@ LOSSES: dict[str, Callable[[Tensor], Tensor]] = {"squares": lambda r: r, "huber"
 
 
 def check_loss(loss: str, scale: float) -> None:
-    """Raise ValueError for what is no loss, or no scale."""
+    """Raise ValueError for an unknown loss or an invalid scale."""
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, received {loss!r}.")
     if not isinstance(scale, (int, float)) or not 0.0 < scale < np.inf:
@@ -54,7 +54,7 @@ def check_loss(loss: str, scale: float) -> None:
 
 
 def roots_of(weights: Any, avals: Sequence[Aval], count: int | None = None) -> list[np.ndarray]:
-    """Return the roots of weights, one array for each tensor of residuals, in `count` rows; ValueError if they do not fit."""
+    """Return the square roots of weights, one array for each residual tensor, in `count` rows; ValueError for wrong shapes."""
     given = flatten(weights) if len(avals) > 1 else [weights]
     if len(given) != len(avals):
         raise ValueError(f"weights has {len(given)} entries for {len(avals)} tensors of residuals: give an array for each.")
@@ -76,12 +76,12 @@ def roots_of(weights: Any, avals: Sequence[Aval], count: int | None = None) -> l
 
 
 def _times(r: Tensor, root: Tensor) -> Tensor:
-    left: Tensor = where(root > 0.0, r, zeros(extents_of(r), r.dtype)) * root  # what is left out may be NaN
+    left: Tensor = where(root > 0.0, r, zeros(extents_of(r), r.dtype)) * root  # residuals with weight 0 may be NaN
     return left
 
 
 def weighted(program: Program, weighs: bool, loss: str, scale: float) -> Program:
-    """Return the Program of residuals with weights and a loss; roots of weights are parameters behind its own, if it `weighs`."""
+    """Return the Program of residuals with a loss. If it `weighs`, the roots of the weights are its last parameters."""
     if not weighs and loss == "squares":
         return program
     key = ("weighted", weighs, loss, scale)

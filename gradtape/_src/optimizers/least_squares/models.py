@@ -1,8 +1,8 @@
-"""The linear model of the residuals at a point, ‖r + J·p‖², with its Jacobian at hand (dense, sparse) or not (matrix-free).
+"""The linear model of the residuals at a point, ‖r + J·p‖², with its Jacobian (dense, sparse) or only products with it.
 
 Steps are taken in scaled variables D·p, so that the units of the parameters do not matter. D are the largest column norms of the
-Jacobian so far: Moré, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), section 6. All is made of ops, in
-double precision.
+Jacobian so far: Moré, "The Levenberg-Marquardt algorithm: implementation and theory" (1978), section 6. Everything is recorded as
+ops, in double precision.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gradtape._src.optimizers.least_squares.damping import norm, of_length
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
-WORST_PIVOTS = 1e-6  # ratio of the diagonal of a Cholesky factor below which QR takes its place
+WORST_PIVOTS = 1e-6  # ratio of pivots of a Cholesky factor, below which QR replaces it
 
 Solved = tuple[Tensor, Tensor, Tensor]
 
@@ -44,7 +44,7 @@ class Model:
     """A model at a point with the residuals `r`. `push` and `pull` multiply with J and Jᵀ, `norms` are of J's columns."""
 
     norms: Tensor
-    gradient: Tensor  # half of the cost's, scaled, and 0 for parameters that may not move
+    gradient: Tensor  # half the gradient of the cost, scaled, and 0 for fixed parameters
 
     def __init__(self, r: Tensor) -> None:
         self.r = r
@@ -68,7 +68,7 @@ class Model:
         return self.pull(self.r)
 
     def pulled(self, cotangent: Tensor) -> Tensor:
-        """Return the transpose of J times a vector, scaled, and 0 for parameters that may not move."""
+        """Return Jᵀ times a vector, scaled, and 0 for fixed parameters."""
         return self._moving(self.pull(cotangent))
 
     def _moving(self, pulled: Tensor) -> Tensor:
@@ -76,18 +76,18 @@ class Model:
 
     @property
     def cosine(self) -> Tensor:
-        """The largest cosine of an angle between the residuals and a column of the Jacobian: 0 where the gradient is."""
+        """The largest cosine of an angle between the residuals and a column of the Jacobian; 0 where the gradient is 0."""
         lengths = self.norms * norm(self.r)
         some = lengths > 0.0
         cosines = abs(self.gradient * self.scale) / where(some, lengths, ones_like(lengths))
         return reduce_max(where(some, cosines, zeros_like(cosines)))
 
     def step(self, damping: Tensor, residuals: Tensor | None = None) -> Tensor:
-        """Return the scaled step p that minimises ‖r + J·p‖² + damping·‖p‖². `residuals` in place of r: for the second order."""
+        """Return the scaled step p that minimises ‖r + J·p‖² + damping·‖p‖². `residuals` replaces r, for a correction."""
         return self.solved(damping, residuals)[0]
 
     def within(self, radius: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the step within the radius, and its damping, near the `damping` of the one before."""
+        """Return the step within the radius, and its damping; the search for it begins at `damping`."""
         return of_length(self.solved, self.gradient, radius, damping)
 
     def solved(self, damping: Tensor, residuals: Tensor | None = None) -> Solved:
@@ -95,12 +95,12 @@ class Model:
         raise NotImplementedError
 
     def _fixed(self, damping: Tensor) -> Tensor:
-        """Return the damping of each parameter: 1 for those that may not move, whose columns are 0."""
+        """Return the damping of each parameter: 1 for fixed parameters, whose columns are 0."""
         return where(self.free, damping, ones_like(self.scale))
 
 
 class Dense(Model):
-    """The model with its Jacobian, of which `rows` is the transpose; `gram`: the products of these and of `r`, the last one."""
+    """The model with a dense Jacobian, whose transpose is `rows`; `gram`: the inner products of these and of `r`, the last."""
 
     def __init__(self, r: Tensor, rows: Tensor, gram: Tensor) -> None:
         super().__init__(r)
@@ -131,10 +131,10 @@ class Dense(Model):
     def solved(self, damping: Tensor, residuals: Tensor | None = None) -> Solved:
         """Return the step, its product with the inverse of the damped normal matrix, and whether that is regular.
 
-        By Cholesky's factor of the normal equations; where its pivots say that they are nearly singular, by the QR
-        factorisation of the Jacobian, whose condition is only the root of theirs. That is a loop of at most one trip, which a
-        batch of fits makes only if one of them needs it; of a branch it would run both ways. The trip changes what it reads,
-        as XLA computes before a loop what stays the same in it.
+        It uses the Cholesky factor of the normal equations. If its pivots show that these are nearly singular, it uses the QR
+        factorisation of the Jacobian, whose condition is only the root of theirs. QR is in a loop of at most one trip, which a
+        batch of fits makes only if one of them needs it; a branch would run both ways. The trip changes its inputs, because XLA
+        moves loop-invariant code out of a loop.
         """
         factor = cholesky(self._normal + diag(self._fixed(damping)))
         pivots = diag_part(factor)
@@ -142,7 +142,7 @@ class Dense(Model):
         slope = self.gradient if residuals is None else self.pulled(r)
         p = -triangular_solve(factor, triangular_solve(factor, expand_dims(slope, 1)), adjoint=True)
         half = triangular_solve(factor, p)
-        good = reduce_min(pivots) > WORST_PIVOTS * reduce_max(pivots)  # not where they are NaN
+        good = reduce_min(pivots) > WORST_PIVOTS * reduce_max(pivots)  # False for NaN
         state = (good, damping, self.scale, p[:, 0], reduce_sum(half * half), tensor(True))
 
         def by_qr(_: Any, damping: Any, scale: Any, *solved: Any) -> Any:
@@ -152,9 +152,9 @@ class Dense(Model):
         return found
 
     def by_qr(self, damping: Tensor, scale: Tensor, r: Tensor) -> Solved:
-        """Return what `solved` does, by the QR factorisation of [J r; √damping 0], which has the rotated residuals too."""
+        """Return the results of `solved` by the QR factorisation of [J r; √damping 0], which also rotates the residuals."""
         count = extents_of(self.gradient)[0]
-        least = (10.0 * count * EPS) ** 2  # damping that shows beside columns of length 1
+        least = (10.0 * count * EPS) ** 2  # damping above the rounding error of columns of length 1
         damping = where(damping > 0.0, maximum(damping, least), damping)
         below = diag(sqrt(self._fixed(damping)))
         given = where(self.free, 1.0 / scale, zeros_like(scale))
@@ -209,8 +209,8 @@ class Sparse(Model):
 def _sparse_step(entries, r, damping, *, pattern):
     """Return the p that minimises ‖r + J·p‖² + Σ damping·p², and its product with the inverse of the normal matrix.
 
-    Steps are solutions of the augmented system [[I, J], [Jᵀ, −damping]], whose condition is that of the Jacobian: Björck,
-    "Numerical Methods for Least Squares Problems" (1996), section 2.5. Its factors are SuperLU's.
+    Steps solve the augmented system [[I, J], [Jᵀ, −damping]], whose condition is that of the Jacobian: Björck, "Numerical Methods
+    for Least Squares Problems" (1996), section 2.5. SuperLU factorises it.
     """
 
     def solve(entries, r, damping):
@@ -228,7 +228,7 @@ def _sparse_step(entries, r, damping, *, pattern):
 
         try:
             found = factors(damping)
-        except RuntimeError:  # singular: with the least damping that shows beside columns of length 1
+        except RuntimeError:  # singular: damping above the rounding error of columns of length 1
             found = factors(damping + EPS)
         p = found.solve(np.concatenate([-r, np.zeros(count)]))[results:]
         again = found.solve(np.concatenate([np.zeros(results), -p]))[results:]
@@ -241,7 +241,7 @@ not_differentiable(_sparse_step, because="it stands in the search of a fit, whic
 
 
 class MatrixFree(Model):
-    """The model without its Jacobian: products with it only. `probes`: random signs, by which column norms are estimated.
+    """The model by products with its Jacobian alone. `probes`: random signs, to estimate the column norms.
 
     `step` solves by conjugate gradients on the normal equations in the form that keeps the residuals (CGLS: Björck, "Numerical
     Methods for Least Squares Problems" (1996), section 7.4). `within` stops them at the radius (Steihaug, "The conjugate
@@ -278,13 +278,13 @@ class MatrixFree(Model):
 
     @property
     def cosine(self) -> Tensor:
-        """The gradient's largest element over the residuals' norm: 0 where the gradient is."""
+        """The gradient's largest element over the residuals' norm; 0 where the gradient is 0."""
         length = norm(self.r)
         largest = reduce_max(abs(self.gradient))
         return where(length > 0.0, largest / where(length > 0.0, length, 1.0), 0.0 * length)
 
     def within(self, radius: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the step that conjugate gradients reach when they leave the radius, or when they are done."""
+        """Return the step at which conjugate gradients leave the radius or converge."""
         return self._steps(0.0 * damping, radius, None), 0.0 * damping
 
     def step(self, damping: Tensor, residuals: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""A function that returns residuals, as compiled programs of one flat vector: residuals, their Jacobian, products with it."""
+"""Residual functions as compiled Programs of one flat vector: residuals, their Jacobian, and products with it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.optimizers.least_squares.losses import roots_of, weighted
 
-SHARE_OF_MEMORY = 0.5  # that a Jacobian may take
+SHARE_OF_MEMORY = 0.5  # share of the memory that a Jacobian may take
 
 
 def _kept(make: Callable[[Any], Program]) -> Any:
-    """Make a Program once for each residual function and set of its variables."""
+    """Keep a Program for each residual function and set of its variables."""
 
     def program(self: Any) -> Program:
         key = (make.__qualname__, *self.positions)
@@ -49,9 +49,8 @@ def _kept(make: Callable[[Any], Program]) -> Any:
 class Residuals:
     """`function()` as programs of the values of `variables`, one flat vector of `size` numbers in the widest of their dtypes.
 
-    `evaluate(x)` gives residuals and Jacobian, [results] and [size, results], `push` the product of the Jacobian with a vector.
-    The Programs of all that a search needs take (x, `others`…). Everything else that the function uses keeps the values that it
-    has when this is made.
+    `evaluate(x)` returns residuals and Jacobian, [results] and [size, results], `push` the product of the Jacobian with a vector.
+    All Programs for a search take (x, `others`…). Other captures of the function keep the values that they have at construction.
 
     With `data` it is a batch of `count` fits: `function(values, *data)` takes a row of each of the nest `variables`, and a row
     of each array of data. Programs are of one fit; `shared` says which of `others` are the same for all.
@@ -113,22 +112,22 @@ class Residuals:
 
     @property
     def _rows_before(self) -> tuple[int, ...]:
-        """The first axis of all in a batch of fits."""
+        """The leading batch axis in a batch of fits, else no axis."""
         return () if self.count is None else (self.count,)
 
     def start(self) -> np.ndarray:
-        """Return the variables' present values as one vector; in a batch one in each row."""
+        """Return the variables' current values as one vector, or in a batch as one row for each fit."""
         return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(*self._rows_before, -1) for v in self.variables], -1)
 
     def assign(self, x: np.ndarray) -> None:
-        """Put such values into the variables."""
+        """Assign values, in the layout of `start`, to the variables."""
         at = 0
         for variable, a in zip(self.variables, self._avals, strict=True):
             variable.assign(x[..., at : at + a.size].reshape((*self._rows_before, *a.shape)).astype(a.dtype))
             at += a.size
 
     def where(self, position: int) -> str:
-        """Return the variable of an element of the vector, and its place in that."""
+        """Return the name of the variable of an element of the vector, and the element's index in it."""
         for variable, a in zip(self.variables, self._avals, strict=True):
             if position < a.size:
                 return f"{variable.name}{list(map(int, np.unravel_index(position, a.shape)))}" if a.shape else variable.name
@@ -174,7 +173,7 @@ class Residuals:
     def table(self, products: int | None = None) -> Program:
         """Return the Program of products of the Jacobian with vectors, in rows, and of the residuals in the last row.
 
-        The vectors are the units; or that many, which are an input: then the Program is (x, others…, vectors).
+        The vectors are the unit vectors, or with `products` an input of that many rows: the Program is (x, others…, vectors).
         """
         key = ("table", products, *self.positions)
         known: Program | None = self.program.derived.get(key)
@@ -298,7 +297,7 @@ class Residuals:
 
 
 def compiled_at_once(program: Program) -> Program:
-    """Mark a Program that will run many times for compilation at first sight."""
+    """Mark a Program that will run many times for compilation at its first run."""
     program.runs = max(program.runs, 1)
     return program
 
@@ -316,7 +315,7 @@ def _check_variables(variables: Sequence[Any]) -> None:
 
 
 def _rows_of(given: Sequence[Any]) -> int:
-    """Return how many fits a batch has: the first axis of all that is given."""
+    """Return the number of fits of a batch: the first extent, which all its arrays share."""
     shapes = [tuple(v.shape) for v in given]
     if len({shape[:1] for shape in shapes}) > 1 or not shapes[0] or not shapes[0][0]:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The search of a fit as one `While`: a trip evaluates the residuals at a point, judges the step there, and proposes the next."""
+"""The search of a fit as one `While`: each trip evaluates a trial point, accepts or rejects it, and proposes the next one."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from gradtape._src.optimizers.least_squares.damping import RULES, Limit, Tried, 
 from gradtape._src.optimizers.least_squares.models import Dense, MatrixFree, Model, Sparse
 from gradtape._src.optimizers.least_squares.residuals import Residuals
 
-PROBES = 4  # products per iteration that the matrix-free solver estimates the Jacobian's column norms with
-HISTORY = 128  # iterations at most that one call of the Program makes
-SHORTENED = 128  # times at most that one step is made shorter, as its second order is large beside it
-LARGEST_CORRECTION = 0.75  # of the second order beside the step: Transtrum and Sethna (2012), equation (15)
+PROBES = 4  # products per iteration by which the matrix-free solver estimates the Jacobian's column norms
+HISTORY = 128  # iterations of one call of the Program, at most
+SHORTENED = 128  # reductions of one step with a large second-order correction, at most
+LARGEST_CORRECTION = 0.75  # relative to the step: Transtrum and Sethna (2012), equation (15)
 WIDE = np.dtype(np.float64)
-ON, FLAT, SHORT, LEAST, STUCK, NOT_FINITE, OVER = map(np.float64, range(7))  # how a search is: it goes on, or why it ended
+ON, FLAT, SHORT, LEAST, STUCK, NOT_FINITE, OVER = map(np.float64, range(7))  # a search runs (ON), or has ended for a reason
 
 
 class SearchState(NamedTuple):
-    """The state of a search: the best point `x`, and the point that is tried next.
+    """The state of a search: the best point `x`, and the next point `trial`.
 
-    `table`: what `evaluate` gave at `x`, residuals last. `predicted`, `length`, `slope`: of the step to `trial`. `history`: the
-    cost at the beginning of each iteration of the present call, NaN in other trips.
+    `table`: the result of `evaluated` at `x`, residuals last. `predicted`, `length`, `slope`: of the step to `trial`. `history`:
+    the cost at the beginning of each iteration of the current call, NaN in other trips.
     """
 
     x: Any
@@ -64,7 +64,7 @@ class SearchState(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence[Any]) -> SearchState:
-        """Return the state of such parts, flat."""
+        """Return the state with these flat `parts`."""
         at, width = cls._fields.index("limit"), len(Limit._fields)
         return cls._make([*parts[:at], Limit._make(parts[at : at + width]), *parts[at + width :]])
 
@@ -75,9 +75,9 @@ class SearchState(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The state as a search's Program takes and returns it, in three arrays: few are quick to pass.
+    """The state as input and result of a search's Program, packed into three arrays, which are quick to pass.
 
-    `points`: the best one and the next. `numbers`: the scale, the history, and those of `State` behind it.
+    `points`: the best and the next one. `numbers`: the scale, the history, and the scalars of `SearchState`.
     """
 
     points: Any
@@ -85,7 +85,7 @@ class Reached(NamedTuple):
     numbers: Any
 
     def state(self) -> SearchState:
-        """Return the state, as tensors or arrays, where scalars are all of one dtype."""
+        """Unpack the state, as tensors or arrays; all scalars have one dtype."""
         at = self.points.shape[-1]
         x, trial = self.points[..., 0, :], self.points[..., 1, :]
         scale, history = self.numbers[..., :at], self.numbers[..., at : at + HISTORY]
@@ -97,12 +97,12 @@ SCALARS = len(SearchState._fields) - SearchState._fields.index("limit") - 1 + le
 
 
 class Options(NamedTuple):
-    """Numbers that a search reads: they are an input of its Program."""
+    """The numeric options of a search, an input of its Program."""
 
     function_tolerance: Any
     step_tolerance: Any
     gradient_tolerance: Any
-    initial: Any  # of the rule
+    initial: Any  # initial radius or damping of the rule
     iterations: Any  # at most
     cg_tolerance: Any
     cg_iterations: Any
@@ -110,7 +110,7 @@ class Options(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A kind of search: by this `rule` of the damping, and the model of a `solver`: "dense", "sparse" or "matrix_free".
+    """A kind of search: its `rule` of the damping, and its `solver`: "dense", "sparse" or "matrix_free".
 
     `boxed`: whether there are bounds. `pattern`: of a sparse Jacobian.
     """
@@ -122,18 +122,18 @@ class Search(NamedTuple):
     pattern: Any
 
     def start(self, residuals: Residuals, x: np.ndarray) -> Reached:
-        """Return what the first call takes, from the values that it starts at."""
+        """Return the state before the first call, from the starting values."""
         key = ("start", self.solver, self.pattern, x.shape)
         known: list[Node] | None = residuals.program.derived.get(key)
         if known is None:
             rows = {"dense": residuals.size, "sparse": self.pattern and self.pattern.products, "matrix_free": 0}[self.solver]
             table = np.zeros((*x.shape[:-1], rows + 1, residuals.results), x.dtype)
             blank = table, np.zeros((*x.shape[:-1], residuals.size + HISTORY + SCALARS), WIDE)
-            known = residuals.program.derived[key] = [tensor(part).node for part in blank]  # so they are on the device once
+            known = residuals.program.derived[key] = [tensor(part).node for part in blank]  # they move to the device once
         return Reached(np.stack([x, x], -2), *map(engine.argument, known))
 
     def inputs(self, residuals: Residuals, low: Any, high: Any) -> list[Any]:
-        """Return the arrays that the Program takes behind the options."""
+        """Return the arguments of the Program after the options."""
         given = [low, high] if self.boxed else []
         if self.solver == "matrix_free":
             signs = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, residuals.results))
@@ -143,7 +143,7 @@ class Search(NamedTuple):
         return [*given, *residuals.others]
 
     def program(self, residuals: Residuals, given: Sequence[Any]) -> Program:
-        """Return the Program of some trips: (what was reached…, options, `inputs`…) → what was reached."""
+        """Return the Program of some trips: (state…, options, `inputs`…) → new state."""
         key = ("search", *self, residuals.count, *residuals.positions)
         known: Program | None = residuals.program.derived.get(key)
         if known is None:
@@ -191,7 +191,7 @@ def squares_of(table: Tensor) -> Tensor:
 
 
 class Trips:
-    """The trips of a search, as ops: `given` are the tensors of the options and of `Search.inputs`."""
+    """The trips of a search, recorded as ops; `given` are the tensors of the options and of `Search.inputs`."""
 
     def __init__(self, search: Search, residuals: Residuals, given: Sequence[Tensor]) -> None:
         self.search, self.residuals, self.rule = search, residuals, RULES[search.rule]
@@ -203,7 +203,7 @@ class Trips:
         self.smallest = float(np.finfo(residuals.dtype).eps)
 
     def run(self, reached: Reached) -> list[Tensor]:
-        """Record the loop; return what is reached after it."""
+        """Record the loop; return the packed state after it."""
 
         def goes_on(i: Any, gram: Any, *parts: Any) -> Any:
             return logical_and(i < cast(self.options.trips, i.dtype), equal(SearchState.of(parts).ended, ON))
@@ -217,9 +217,9 @@ class Trips:
         return [stack([x, trial]), table, concat([scale, history, stack(scalars)], 0)]
 
     def trip(self, now: SearchState, gram: Tensor, i: Tensor) -> tuple[SearchState, Tensor]:
-        """Evaluate the residuals at the point that is tried, and go there if it is better; then propose the next.
+        """Evaluate the residuals at the trial point, and move there if it is better; then propose the next one.
 
-        `gram` has the `products` of the table, here and in the result.
+        `gram` has the `products` of the table, as a parameter and in the result.
         """
         start = equal(now.evaluations, 0.0)
         table = self.evaluated(now.trial)
@@ -250,7 +250,7 @@ class Trips:
         ended = where(logical_and(counted, least), FLAT, ended)
 
         trial, step, limit = self.proposed(model, x, limit)
-        moved = (cast(self.moved(x, step / scale), WIDE) - cast(x, WIDE)) * scale  # what the linear model knows of the step
+        moved = (cast(self.moved(x, step / scale), WIDE) - cast(x, WIDE)) * scale  # the step within the bounds, scaled
         pushed = model.push(moved / scale)
         predicted = -2.0 * reduce_sum(model.gradient * moved) - reduce_sum(pushed * pushed)
         numbers = predicted, norm(step), reduce_sum(model.gradient * step)
@@ -258,11 +258,11 @@ class Trips:
         return SearchState(x, trial, kept, scale, history, limit, best, first, cosine, *numbers, *counts, ended), gram
 
     def products(self, table: Tensor) -> Tensor:
-        """Return the products of the rows of a table: all of them for a dense model, else of each with itself."""
+        """Return the inner products of the rows of a table: all pairs for a dense model, else of each row with itself."""
         return gram_of(table) if self.search.solver == "dense" else squares_of(table)
 
     def free(self, model: Model, x: Tensor) -> Tensor:
-        """Return which parameters are not at a bound with a gradient that pushes outwards."""
+        """Return a mask of the free parameters: those at a bound are fixed if the step would lead outwards."""
         down = model.down
         if self.box is None:
             free: Tensor = ones_like(down, dtypes.bool)
@@ -272,13 +272,13 @@ class Trips:
         return logical_not(logical_or(logical_and(below, down >= 0.0), logical_and(above, down <= 0.0)))
 
     def judged(self, now: SearchState, after: Tensor) -> Tried:
-        """Return what came of the step to the point that is tried, where the cost is `after`."""
+        """Return the outcome of the step to the trial point, where the cost is `after`."""
         promised = now.predicted > 0.0
         ratio = (now.cost - after) / where(promised, now.predicted, 1.0)
         return Tried(where(promised, ratio, 0.0), now.length, now.slope, now.cost, after)
 
     def ended(self, now: SearchState, tried: Tried, taken: Tensor, x: Tensor, cost: Tensor) -> Tensor:
-        """Return how the search is after this step."""
+        """Return the state of the search after this step: running, or the reason for its end."""
         actual = abs(now.cost - tried.after)
         reduction = where(tried.ratio <= 2.0, maximum(actual, now.predicted), np.inf)
         short = now.length <= self.options.step_tolerance * norm(now.scale * cast(x, WIDE))
@@ -290,7 +290,7 @@ class Trips:
         return where(logical_and(short, small), SHORT, where(least, LEAST, state))
 
     def proposed(self, model: Model, x: Tensor, limit: Limit) -> tuple[Tensor, Tensor, Limit]:
-        """Return the point to try next, the scaled step to it as the rule made it, and the limit with that step's damping."""
+        """Return the next trial point, the rule's scaled step to it, and the limit with the damping of that step."""
         if not self.search.geodesic:
             step, damping = self.rule.propose(model, limit)
             return self.moved(x, step / model.scale), step, limit._replace(damping=damping)
@@ -314,14 +314,14 @@ class Trips:
         return trial, step, Limit(*parts)
 
     def moved(self, x: Tensor, step: Tensor) -> Tensor:
-        """Return the point behind a step, within the bounds."""
+        """Return the point after a step, projected onto the bounds."""
         there = cast(x, WIDE) + step
         if self.box is not None:
             there = minimum(maximum(there, self.box[0]), self.box[1])
         return cast(there, x.dtype)
 
     def evaluated(self, x: Tensor) -> Tensor:
-        """Return the residuals at `x` in the last row, behind what the model needs."""
+        """Return a table at `x`: rows for the model, such as the Jacobian's, then the residuals."""
         if self.search.solver == "matrix_free":
             return expand_dims(called(self.residuals.alone, x, *self.others), 0)
         if self.search.solver == "dense":

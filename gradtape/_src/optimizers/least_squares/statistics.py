@@ -1,6 +1,6 @@
-"""Statistics of a fit by its Jacobian at the end: covariance, what is not determined, bands of predictions.
+"""Statistics of a fit from its final Jacobian: covariance, undetermined directions, bands of predictions.
 
-They are those of the linear model: Seber and Wild, "Nonlinear Regression" (1989), sections 5.1 and 3.3.
+They are the statistics of the linear model: Seber and Wild, "Nonlinear Regression" (1989), sections 5.1 and 3.3.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ HALVINGS = 60
 
 
 class Statistics:
-    """Statistics of `variables` from the transposed Jacobian `rows`, if it was made, with columns lengths `scale`.
+    """Statistics of `variables` from the transposed Jacobian `rows` (None: it was not formed), with the column lengths `scale`.
 
-    `variance`: of a residual. `freedom`: how many more observations than parameters. `rounding`: the largest singular value
-    that rounding alone may give, relative to the largest of all. `row`: of the variables, that of this fit of a batch.
+    `variance`: of a residual. `freedom`: the number of observations minus that of parameters. `rounding`: singular values below
+    this, relative to the largest, are rounding errors. `row`: the index of this fit in a batch.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Statistics:
         return np.asarray(np.linalg.qr((self._rows.astype(np.float64) / self._scale[:, None]).T, mode="r"))
 
     def undetermined(self) -> np.ndarray | None:
-        """Return the directions in which the residuals do not change; None if the Jacobian was not made."""
+        """Return the directions in which the residuals do not change; None if the Jacobian was not formed."""
         if self._triangle is None:
             return None
         _, stretches, directions = np.linalg.svd(self._triangle, full_matrices=True)
@@ -56,7 +56,7 @@ class Statistics:
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
     def covariance(self) -> np.ndarray | None:
-        """Return the covariance; None if the Jacobian was not made, or has not full rank, or without a degree of freedom."""
+        """Return the covariance; None if the Jacobian was not formed or lacks full rank, or without a degree of freedom."""
         directions = self.undetermined()
         if directions is None or len(directions) or self.freedom < 1:
             return None
@@ -68,7 +68,7 @@ class Statistics:
     def band(
         self, function: Callable[[], Any], covariance: np.ndarray | None, level: float, observations: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions, and half the widths of their bands."""
+        """Return predictions, and the half-widths of their bands."""
         if not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1, received {level!r}.")
         if covariance is None:
@@ -93,7 +93,7 @@ class Statistics:
 
 
 def quantile(level: float, freedom: int) -> float:
-    """Return the t within which, to both sides, Student's distribution has the probability `level`."""
+    """Return the t for which Student's distribution has the probability `level` in [−t, t]."""
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         x = 0.5 * (low + high)
