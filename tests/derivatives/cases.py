@@ -113,10 +113,10 @@ def eagerly(call):
 
 def compiled_of(program):
     """What XLA makes of a Program."""
-    shapes = [
-        jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
-    ]
-    return jax.jit(program.evaluate).lower(*shapes).compile()
+    given = program.parameters[: len(program.parameters) - len(program.constants)]
+    with jax.enable_x64(True):
+        shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in given]
+        return jax.jit(program.evaluate).lower(*shapes).compile()
 
 
 def temporary_bytes(function, *args):

@@ -98,7 +98,7 @@ class TestDamage:
 
     INDEXES = {
         "no JSON": (lambda index: "{", "Expecting property name"),
-        "deep JSON": (lambda index: "[" * 100_000, "recursion"),
+        "deep JSON": (lambda index: "[" * 100_000, "recursion|Stack overflow"),
         "a list": (lambda index: "[]", "list indices"),
         "no arrays": (lambda index: index.pop("arrays") and None, "no 'arrays'"),
         "another format": (lambda index: index.update(format="new"), "its format is 'new', this version of gradtape reads"),

@@ -132,7 +132,7 @@ def note(name):
         (note(3), "3 is not the name"),
         ("[]", "no field with a value"),
         ("{}", "checkpoints"),
-        ('{"format": ' + "[" * 100_000, "recursion"),
+        ('{"format": ' + "[" * 100_000, "(recursion|Stack overflow)"),
         ('model_checkpoint_path "ck-1"', "no field with a value"),
         ("model_checkpoint_path: ck-1", "no string"),
         ('all_model_checkpoint_paths: "ck-1"', "model_checkpoint_path"),

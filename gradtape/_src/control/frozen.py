@@ -60,7 +60,9 @@ def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
     names.cells = {id(cell): (cell, around[name]) for name, cell in own.items()}
     cells = tuple({**around, **own}.values())
     copy = copies[id(value)] = FunctionType(value.__code__, names, value.__name__, value.__defaults__, cells)
-    copy.__kwdefaults__, copy.__qualname__, copy.__annotations__ = value.__kwdefaults__, value.__qualname__, value.__annotations__
+    copy.__kwdefaults__, copy.__qualname__ = value.__kwdefaults__, value.__qualname__
+    annotations = "__annotate__" if hasattr(value, "__annotate__") else "__annotations__"  # from Python 3.14 on they are lazy
+    setattr(copy, annotations, getattr(value, annotations))
     vars(copy).update(vars(value))
     for name, cell in own.items():
         cell.cell_contents = _copied(around[name].cell_contents, live, copies)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import importlib
 import os
 import re
 import stat
@@ -24,7 +25,7 @@ from gradtape._src.core.base import locks
 
 CACHE_BYTES = 1 << 30  # the size to which the folder is cut back, oldest programs first
 CHECKED_BYTES = 1 << 26  # the bytes checked for damage at a process's first compilation
-ZSTANDARD = b"\x28\xb5\x2f\xfd"  # the first bytes of files written by the package `zstandard`
+ZSTANDARD = b"\x28\xb5\x2f\xfd"  # the first bytes of files in Zstandard's form
 PROGRAM = re.compile(r"jit_.*-[0-9a-f]{64}-(cache|atime)")  # JAX's file names for compiled programs
 
 
@@ -159,7 +160,14 @@ def _remove_damaged(programs: list[tuple[os.stat_result, str]]) -> None:
 
 def _is_damaged(data: bytes) -> bool:
     if data.startswith(ZSTANDARD):
-        return False
+        try:
+            zstd = importlib.import_module("compression.zstd")  # in Python 3.14 and later, whose JAX writes this form
+        except ImportError:
+            return False
+        try:
+            return not zstd.decompress(data)
+        except zstd.ZstdError:
+            return True
     try:
         return not zlib.decompress(data)
     except zlib.error:
