@@ -51,7 +51,9 @@ def test_damaged_programs_are_removed_and_whole_ones_looked_at_once(tmp_path, mo
     os.utime(files["future"], (4e9, 4e9))
     os.utime(files["past"], (0, 0))
     compile_cache.prune(folder)
-    left = ["whole", "future", "past", "compressed_otherwise"]
+    left = ["whole", "future", "past"]
+    if sys.version_info < (3, 14):  # later versions can look into this form, too
+        left.append("compressed_otherwise")
     assert [name for name in files if files[name].exists()] == left
     looked = []
     monkeypatch.setattr(compile_cache, "_is_damaged", lambda data: looked.append(data))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import importlib
+import logging
 import os
 import re
 import stat
