@@ -316,7 +316,7 @@ def options(program: Program | None, where: str, quick: bool = False) -> dict[st
     chosen: dict[str, Any] = {}
     for name, row in lowerings.compiling.items():
         if row.platform == platform and _hold(row.when, program, quick) and (row.sure or accepted(name)):
-            chosen |= row.flags
+            chosen = row.flags | chosen  # the row that was entered first decides
     return chosen or None
 
 
