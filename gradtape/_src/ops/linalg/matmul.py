@@ -2,7 +2,6 @@
 
 from math import prod
 
-import jax
 import numpy as np
 
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
@@ -10,7 +9,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform.arrays import jnp, lax
-from gradtape._src.core.platform.lowerings import compiled_with, lowered, lowering
+from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.core.tensors import convert
 from gradtape._src.core.tensors.convert import is_tensor, node_of, static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, emit, handle, to_numpy
@@ -35,25 +34,6 @@ BATCHES = (*MATRICES, "int16")
 BYTES = 16  # the alignment of rows that a GPU's kernels prefer
 WORTH_COPIES = 1 << 31  # the number of multiply-adds from which copies of the operands pay
 WIDE = 256  # the least extent of such a product
-
-
-SUMS_IN_16_BITS = jax.__version_info__ >= (0, 11)
-
-
-def _has_16_bits(program, quick):
-    known = () if program is None else [*program.parameters, *program.avals]
-    avals = [a for one in known for a in (one if type(one) is tuple else (one,))]
-    return SUMS_IN_16_BITS and any(a.inexact and a.dtype.itemsize == 2 for a in avals)
-
-
-compiled_with(
-    "products of 16 bits",
-    "cpu",
-    when=_has_16_bits,
-    because="from JAX 0.11 on YNNPACK adds up some products of 16-bit floats in 16 bits: a gradient of attention over 512 "
-    "positions is 5 % off. Sums stay with it",
-    xla_cpu_experimental_ynn_fusion_type="LIBRARY_FUSION_TYPE_REDUCE",
-)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
