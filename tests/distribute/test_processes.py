@@ -379,6 +379,8 @@ def test_files_that_process_0_writes_are_known_to_the_others():
     assert second.written("b") is None  # it wrote another one in its place
     first.wrote("alone", None)
     first.wrote("c", None, "OSError: full")
+    with second._changed:  # both reports have to be there: the first alone would say that "c" is not written
+        assert second._changed.wait_for(lambda: len(second._written) == 2, 10)
     assert second.written("c")["error"] == "OSError: full"
     both = [threading.Thread(target=each.agree, args=("a step",)) for each in (first, second)]
     for each in both:

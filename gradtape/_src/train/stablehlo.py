@@ -147,9 +147,9 @@ def _symbolic(way: Way | None, avals: Sequence[Aval]) -> dict[Atom, Any]:
 
 
 def _divided(way: Way) -> tuple[dict[Atom, Any], list[tuple[str, Any, bool]]]:
-    """Return the values of symbols on a way, and its conditions. A symbol that a number has to divide is a multiple of a new one.
+    """Return the values of the symbols on a path, and its conditions. A symbol with a divisor becomes a multiple of a new symbol.
 
-    JAX knows that half of 2·n is n, but not that half of n is what is left of its half after two steps.
+    So quotients are exact: JAX simplifies 2·n // 2, and cannot simplify (n - 2) // 2 + 1 for an even n.
     """
     values: dict[Atom, Any] = dict(way.values)
     conditions = [(relation, d.substituted(values), answer) for relation, d, answer in way.conditions]
@@ -164,13 +164,13 @@ def _put(value: Any, values: Mapping[Atom, Any]) -> Any:
 
 
 def _divisions(d: Dim) -> list[tuple[Any, Any]]:
-    """Return the pairs (x, y) for which `d` is the rest of x divided by y, up to its sign."""
+    """Return the pairs (x, y) for which `d` is the remainder of x divided by y, up to its sign."""
     pairs = [atom.quotient for monomial, _ in d.terms for atom in monomial if atom.quotient]
     return [(x, y) for x, y in pairs if d in (rest := x - x // y * y, -rest)]
 
 
 def _multiple(condition: tuple[str, Any, bool]) -> dict[Atom, Any] | None:
-    """Return a symbol that a number divides if the condition holds, and the multiple that it is."""
+    """Return a symbol with a divisor, by the condition, and the multiple that replaces it; None for other conditions."""
     relation, d, answer = condition
     for x, y in _divisions(d) if relation == "==" and answer and type(d) is Dim else ():
         if type(y) is int and type(x) is Dim and x.symbol is not None:

@@ -115,7 +115,7 @@ def jaxpr(function: Callable[..., Any], *specs: Any) -> Any:
 
 
 def constant(value: np.ndarray) -> Any:
-    """Return a constant of a program while it is traced: kernels may look at a place or a size, which is an integer."""
+    """Return a constant for a trace. An integer scalar keeps its value there, since kernels may read a position or a size."""
     if value.ndim or value.dtype.kind not in "iu":
         return jax.numpy.asarray(value)
     with outside():
@@ -123,7 +123,7 @@ def constant(value: np.ndarray) -> Any:
 
 
 def is_known(value: Any) -> bool:
-    """Return whether a kernel may look at a value: a constant of the program that is traced, or an array on the host."""
+    """Return whether a kernel may read a value: a constant of the traced program, or an array on the host."""
     return not isinstance(value, jax.core.Tracer)
 
 
