@@ -152,8 +152,8 @@ ROW = tf.constant([1.0, 2.0])
 @pytest.mark.parametrize(
     "function, run, where, words",
     [
-        (selects, lambda: selects(ROW), selects.python_function, "what Unique gives depends on values. Keep the shape"),
-        (calls_one, lambda: calls_one(ROW), helper, "what Unique gives depends on values. Keep the shape"),
+        (selects, lambda: selects(ROW), selects.python_function, "what Unique gives depends on values. Keep sizes"),
+        (calls_one, lambda: calls_one(ROW), helper, "what Unique gives depends on values. Keep sizes"),
         (
             loops,
             lambda: under_a_tape(loops, tf.data.Dataset.from_tensor_slices([1.0])),

@@ -31,7 +31,7 @@ from gradtape._src.control.dynamic_range import DynamicRange
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.statements import for_stmt, if_stmt, while_stmt
 from gradtape._src.core.base.errors import InvalidArgumentError
-from gradtape._src.core.base.tracebacks import internal
+from gradtape._src.core.base.tracebacks import calls_for_user, internal
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.values import dtypes
@@ -304,6 +304,7 @@ def _readable(file: str) -> bool:
     return not internal[file] and (not file.startswith("<") or bool(linecache.getlines(file)))
 
 
+@calls_for_user
 def converted_call(function: Any, args: Any, kwargs: Any, caller_fn_scope: Any = None, options: Any = None) -> Any:
     """Call `function` from transformed code: builtins on tensors become ops, user functions are transformed too."""
     kwargs = kwargs or {}

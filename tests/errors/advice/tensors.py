@@ -330,7 +330,7 @@ ROWS = [
         """
         @tf.function
         def f(x):
-            return tf.reduce_sum(x), tf.py_function(lambda x: int(x), [x[0]], tf.int32)
+            return tf.reduce_sum(tf.where(x > 0.0, x, 0.0)), tf.py_function(lambda x: int(x), [x[0]], tf.int32)
         tf.zeros([int(f(x3)[0])])
         """,
     ),

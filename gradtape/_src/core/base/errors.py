@@ -26,14 +26,22 @@ DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
 
+WITHOUT_VALUES = "needs the value of a tensor, and there are none while a function or gradient is traced"
+KEEP_SIZES = (
+    "Keep sizes independent of values (tf.where(condition, x, 0.0) puts zeros in the place of what is left out), or take that "
+    "out of the function."
+)
+
+
 class NeedsValues(NotImplementedError):
     """A function under trace cannot be compiled, because a shape or its control flow depends on values.
 
     Raised where the library needs a value; the function then runs as eager code. `node` is the value needed, if known, `fix` the
-    advice.
+    advice. `named` tells whether the message names the public function that the user called.
     """
 
     node: Any = None
+    named = False
     fix = ""
 
     def __init__(self, message: str = "", fix: str = "") -> None:

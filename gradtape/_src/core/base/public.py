@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from gradtape._src.core.base import hooks, naming, other_libraries
-from gradtape._src.core.base.errors import OpError, ResourceExhaustedError
+from gradtape._src.core.base.errors import WITHOUT_VALUES, NeedsValues, OpError, ResourceExhaustedError
 from gradtape._src.core.base.signatures import DeferredSignature
-from gradtape._src.core.base.tracebacks import OF_PYTHON, cut, internal, raised, raised_inside
+from gradtape._src.core.base.tracebacks import OF_PYTHON, called_by_user, cut, raised, raised_inside
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,10 +40,14 @@ def explained(error: Exception, function: Callable[..., Any], args: tuple[Any, .
     Errors raised by the library or by user code are returned unchanged. Others, of Python, NumPy or JAX, are about internal
     values. The function and its arguments are added to these, and they get Python's class.
     """
+    if isinstance(error, NeedsValues):
+        if error.node is not None and not error.named and called_by_user(sys._getframe(2)):
+            error.args, error.named = (f"{function.__qualname__} {WITHOUT_VALUES}",), True
+        return error
     kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
     if isinstance(error, OpError) or not issubclass(kind, OF_PYTHON) or raised(error):
         return error
-    if internal[sys._getframe(2).f_code.co_filename]:  # the outermost public function reports its arguments
+    if not called_by_user(sys._getframe(2)):  # the outermost public function reports its arguments
         return error
     if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # the arguments do not fit the signature
         return other_libraries.with_nearest_keyword(error, function, kwargs)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dis
 import os
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, FrameType, TracebackType
+from typing import Any, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 PACKAGE = str(Path(__file__).parents[3]) + os.sep
 OWN = (PACKAGE, os.path.join(os.path.dirname(PACKAGE.rstrip(os.sep)), "keras_gradtape", ""))
 DEMO = os.path.join(PACKAGE, "_src", "demo", "")  # counts as user code
@@ -48,6 +51,22 @@ class _Foreign(dict[str, bool]):
 
 STANDARD = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
 foreign = _Foreign()
+
+
+_for_user: set[CodeType] = set()
+
+
+def calls_for_user(function: F) -> F:
+    """Mark a function that calls others in the place of the user's code, which was transformed to call it."""
+    _for_user.add(function.__code__)
+    return function
+
+
+def called_by_user(frame: FrameType | None) -> bool:
+    """Return whether the user's code called a function, given the frame of its caller."""
+    while frame is not None and frame.f_code in _for_user:
+        frame = frame.f_back
+    return frame is None or not internal[frame.f_code.co_filename]
 
 
 def cut(error: BaseException) -> None:

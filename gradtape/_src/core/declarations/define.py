@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradtape._src.core.base import hooks, naming, public, tracebacks
+from gradtape._src.core.base.errors import KEEP_SIZES
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.native import twins
@@ -385,11 +386,6 @@ def not_differentiable(*functions: Any, because: str, unregistered: bool = False
         made.declare(reason=because, unregistered=unregistered)
 
 
-FIX = (
-    "Keep the shape: put zeros in the place of what is left out (tf.where(condition, x, 0.0)); or select outside of the function."
-)
-
-
 def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
     """Run an op at once on NumPy arrays, because its result's shape depends on values; tapes see it as any other op.
 
@@ -400,7 +396,7 @@ def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
     if graph is not None:
         return graph.deferred(made, tuple([convert.node_of(v) for v in values]), attrs)
     if engine.local.trace.scope is not None:
-        raise engine.NeedsValues(f"the shape of what {made.type} gives depends on values", FIX)
+        raise engine.NeedsValues(f"the shape of what {made.type} gives depends on values", KEEP_SIZES)
     nodes = tuple([convert.node_of(v) for v in values])
     result = made.run([to_numpy(n) for n in nodes], attrs)
     if isinstance(result, tuple):

@@ -422,11 +422,7 @@ def _realize_in_trace(trace: Trace, node: Node) -> Any:
         return found
     if graph is None and guided() and (found := constant_folding.folded(node, numbers=True)) is not None:
         return found  # the value at the extents of the call that guides the trace
-    error = NeedsValues(
-        "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
-        "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "
-        "computed here, take the value outside of the function, or use tf.py_function."
-    )
+    error = NeedsValues(f"Python {errors.WITHOUT_VALUES}", errors.KEEP_SIZES)
     error.node = node
     raise error
 
