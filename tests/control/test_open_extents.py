@@ -286,6 +286,19 @@ def test_what_needs_values_runs_as_eager_code():
     assert f([1.0, 2.0, 3.0]).numpy().tolist() == [1.0, 2.0, 3.0]
 
 
+def test_what_needs_values_is_traced_once_in_vain():
+    calls = []
+
+    @tf.function(input_signature=[S([None])])
+    def chosen(x):
+        calls.append(x)
+        return tf.boolean_mask(x, x > 0.0)
+
+    for size in (2, 3, 3, 4):
+        assert chosen(tf.range(size, dtype=tf.float32)).shape == [size - 1]
+    assert len(calls) == 1 + 4
+
+
 def test_an_unknown_rank(capsys):
     tf.function(lambda x: print(x), input_signature=[S(None)])(1.0)
     assert capsys.readouterr().out == 'Tensor("x:0", dtype=float32)\n'

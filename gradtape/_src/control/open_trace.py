@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control import implementations
 from gradtape._src.control.arguments import Arguments
-from gradtape._src.control.concrete import COMPILED, ConcreteFunction
+from gradtape._src.control.concrete import COMPILED, ConcreteFunction, OpByOp
 from gradtape._src.control.open_ways import Ways
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidInFunctionError
+from gradtape._src.core.base.errors import InvalidInFunctionError, NeedsValues
 from gradtape._src.core.base.tracebacks import of_user
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
@@ -42,6 +42,7 @@ class Opened:
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
         self._shapes, self._explored = shapes, 0  # `_explored`: the number of paths requested without a call
         self._ways = Ways[ConcreteFunction](lambda concrete: concrete._traced)
+        self._by_values: OpByOp | None = None  # the strategy for all calls, if the function needs values
 
     @property
     def traces(self) -> list[ConcreteFunction]:
@@ -77,6 +78,8 @@ class Opened:
         found = self._instance(arguments)
         if found is not None or state.parent is not None or state.overrides is not None:
             return found
+        if self._by_values is not None:
+            return self._op_by_op(function, arguments)
         with_symbols, extents = self._begun(arguments)
         guide = Guide(extents)
         try:
@@ -86,7 +89,14 @@ class Opened:
             if of_user(error) or (isinstance(error, InvalidInFunctionError) and not guide.asked):
                 raise
             return error if guide.asked else None  # the call's own extents raise it, too
+        if type(traced.strategy) is OpByOp and type(traced.strategy.reason) is NeedsValues:
+            self._by_values = traced.strategy
+            return self._op_by_op(function, arguments)
         return self._instance(arguments) if self.keep(guide, traced) else None
+
+    def _op_by_op(self, function: Function, arguments: Arguments) -> ConcreteFunction:
+        strategy: Any = self._by_values
+        return ConcreteFunction(function, arguments.standing(), strategy.reason, strategy)
 
     def explore(self, function: Function, arguments: Arguments, most: int) -> Exception | None:
         """Trace the function on up to `most` of its paths; return the reason why one failed, or None."""
