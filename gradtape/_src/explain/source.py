@@ -17,6 +17,8 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain.operators import is_written
 from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, own, within
 
+Place = tuple[str | None, int | None]  # a file and a line number
+
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
 PRODUCTS = ("matmul", "multiply")
@@ -52,6 +54,11 @@ def number(line: Line) -> int | None:
 def file(line: Line) -> str | None:
     """Return the name of the line's file, or of the cell in a notebook."""
     return None if line[0] is None else line[0].co_filename
+
+
+def where(line: Line) -> Place:
+    """Return the line's file and its number there."""
+    return file(line), number(line)
 
 
 def same_line(a: Line, b: Line) -> bool:

@@ -151,18 +151,12 @@ def residuals(tape: GradientTape) -> Residuals:
         found.append(
             Residual(
                 value,
-                text.file(line),
-                text.number(line),
+                *text.where(line),
                 tuple(of.shape),
                 of.type.name,
                 bytes_of(node.aval),
                 needed.state(node),
-                tuple([(e.node.op.type, *_where(e)) for e in readers]),
+                tuple([(e.node.op.type, *text.where((e.node.code, e.node.offset))) for e in readers]),
             )
         )
     return found
-
-
-def _where(entry: Entry) -> tuple[str | None, int | None]:
-    line = entry.node.code, entry.node.offset
-    return text.file(line), text.number(line)

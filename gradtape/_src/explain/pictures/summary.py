@@ -36,7 +36,7 @@ class Summary:
             (
                 op.op,
                 layers(op.name[0])(op.name[1]).rstrip("/"),
-                place(op.file, op.at),
+                place(*op.where),
                 short(text.text(op.line) or "", LONGEST),
                 described(op.aval),
                 size(op.kept) if op.kept else "",
