@@ -41,7 +41,7 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
     """Report the None results of a gradient call: if `strict` raise for the first, else log the reasons once per line."""
     lacking = [s for s, has in zip(sources, given, strict=True) if not has]
     if strict:
-        raise _error(_of_none(_latest(lacking[0])), user_frame())
+        raise _error(_of_none(_named(lacking[:1])[0][1]), user_frame())
     if _asked_by_user() and _is_new(call.line, any(given)):
         with contextlib.suppress(Exception):  # a report must never break a running program
             _tell(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]), any(given))
@@ -152,12 +152,7 @@ def left() -> str:
     if not journal.exits or journal.exits[-1].number < opened:
         return ""
     line = journal.exits[-1].line
-    return f" The last value to leave the library did so at {place(text.file(line), text.number(line))}: `{text.text(line)}`."
-
-
-def _latest(source: Any) -> Diagnosis:
-    """Return the Diagnosis of a source in the latest gradient call with it."""
-    return Question.of(None, [source], None, user_frame()).about(source)
+    return f" The last value to leave the library did so at {place(*text.where(line))}: `{text.text(line)}`."
 
 
 def _named(sources: Iterable[Any], target: Any = None) -> list[tuple[str, Diagnosis]]:

@@ -85,9 +85,9 @@ def _decided(case: Apart) -> Evidence | None:
     conditions += [left.origin for left in exits if left.how == "bool"]  # conditions of Python's `if`
     indices = [left.origin for left in exits if left.how in ("index", "mask")]
     for decides, names in (("branch", conditions), ("index", indices)):
-        way = view.way(source, names) if names else None
-        breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
-        if breaks and not any(step.of_shapes for _, step in way or ()):
+        way = (view.way(source, names) if names else None) or []
+        breaks = view.faults(way)
+        if breaks and not any(step.of_shapes for _, step in way):
             return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
     return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
@@ -103,7 +103,7 @@ def _counted(view: View, source: Source, left: Left) -> Evidence | None:
         masked or any(step is not None and step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
     ):
         return None
-    breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
+    breaks = view.faults(way)
     counts = NotDifferentiable(left.line, _size.op.type, reason="it counts elements, whatever their values are")
     return replace(breaks[0] if breaks else counts, decides="size")
 
@@ -122,20 +122,15 @@ def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list
     left = _left(view, source, view.history.before(targets))
     if left is None or view.tape is None or left.number < view.tape.number:
         return []
-    way = view.way(source, [left.origin]) or []
-    return [] if any(view.fault(name, step) is not None for name, step in way) else until(view, source, left)
+    return [] if view.faults(view.way(source, [left.origin]) or []) else until(view, source, left)
 
 
 def until(view: View, source: Source, left: Left) -> list[Evidence]:
     """Return the breaks on the path from the source to an exit, followed by the exit."""
     way = view.way(source, [left.origin]) or []
     first = view.first_fault(source, way[0][1] if way else None)
-    breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-    breaks = [
-        b
-        for b in ([] if first is None or source.number is not None else [first]) + breaks
-        if not text.same_line(b.line, left.line)
-    ]
+    breaks = [*([] if first is None or source.number is not None else [first]), *view.faults(way)]
+    breaks = [b for b in breaks if not text.same_line(b.line, left.line)]
     early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
     last = at_exit(left, early)
     if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):

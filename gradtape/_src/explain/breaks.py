@@ -165,6 +165,10 @@ class View:
             self._faults[key] = found
         return self._faults[key]
 
+    def faults(self, way: Way) -> list[Evidence]:
+        """Return the breaks on a path, in order."""
+        return [found for name, step in way if (found := self.fault(name, step)) is not None]
+
     def recorded(self, step: Step) -> bool:
         """Return whether the tape recorded a step. It records no call that ran at once, because no tape was open."""
         return step.how != "call" and self.sees(step.at)
@@ -208,10 +212,9 @@ class View:
             return []
         found: list[Evidence] = []
         for way in self._other_ways(source, targets, first):
-            of_way = [b for name, step in way if (b := self.fault(name, step)) is not None]
-            if not all(isinstance(b, OfOp) for b in of_way):
+            if not all(isinstance(b, OfOp) for b in self.faults(way)):
                 break
-            found += of_way
+            found += self.faults(way)
         return [replace(broken, apart=True) for broken in found]
 
     def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:

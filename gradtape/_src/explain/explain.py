@@ -244,7 +244,7 @@ class Question:
         self._said_none = False
         if case.call is None and not case.targets and (answer := _of_graphs.get(case.key)) is not None:
             return answer
-        known = self._by_call(case)
+        known = self._by_call(source, case)
         if known is not None:
             return known
         view = View(self.history, case.tape)
@@ -335,8 +335,7 @@ class Question:
         way = view.way(found, case.targets)
         if not way:
             return words.diagnoses(self._apart(view, found, case.targets, source))
-        breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return words.diagnoses(merged(breaks) or [untaken(self.history, way)])
+        return words.diagnoses(merged(view.faults(way)) or [untaken(self.history, way)])
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Return the origin of the NaN or infinity in each gradient; None without a record to run again."""
@@ -453,16 +452,13 @@ class Question:
             targets = same or call.targets
         return AskedCall(call, call.tape, targets, key)
 
-    def _by_call(self, case: AskedCall) -> Diagnosis | None:
+    def _by_call(self, source: Any, case: AskedCall) -> Diagnosis | None:
         """Return the diagnosis that follows from the call's own result; None if that is not enough."""
         call = case.call
         if call is None or case.key not in call.sources or not set(case.targets) & set(call.targets):
             return None
         if call.refused:
-            line = call.tape.consumed or text.NO_LINE
-            tape = self._name_of_tape(call.tape)
-            words = Words("the source", self.target, tape, None, call.line, self.name_of, self._held_by)
-            return words.diagnosis(TapeUsed(line))
+            return self._words(source).diagnosis(TapeUsed(call.tape.consumed or text.NO_LINE))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED
@@ -509,8 +505,7 @@ class Question:
         first = view.first_fault(source, way[0][1] if way else None)
         if isinstance(first, NotWatched):
             first = self._rebound(source, asked) or self._succeeded(source, asked) or first
-        breaks: list[Evidence] = [first] if first is not None and way else []
-        breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
+        breaks = [*([first] if first is not None and way else []), *view.faults(way)]
         breaks = self._of_earlier_steps(view, way, breaks, asked)
         if not breaks:
             breaks = [NotDifferentiable(step.line, step.how, step) for name, step in way if view.silent(name, step)]

@@ -98,7 +98,7 @@ def rebound_name(line: Line) -> str | None:
     found = statement(line)
     if found is None and line[0] is not None:
         return _stored_and_read(line[0], line[1])
-    pairs = dict(_pairs(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
+    pairs = dict(stores(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
     at, _, column, _ = position(line)
     for name, value in pairs.items():
         if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
@@ -119,7 +119,7 @@ def _stored_and_read(code: CodeType, offset: int) -> str | None:
     return stored if any(i.argval == stored and i.opname.startswith("LOAD_") for i in own) else None
 
 
-def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
+def stores(found: ast.stmt) -> list[tuple[str, ast.expr]]:
     """Return each name that a statement sets, with its expression; names unpacked from one value share it."""
     if isinstance(found, ast.AugAssign):
         return [
@@ -143,7 +143,7 @@ def read_in(value: ast.expr) -> set[str]:
 def sets(line: Line, name: str) -> bool:
     """Return whether the statement sets a name or attribute."""
     found = statement(line)
-    return found is not None and any(called == name for called, _ in _pairs(found))
+    return found is not None and any(called == name for called, _ in stores(found))
 
 
 def codes_of(frame: FrameType | None) -> Iterator[CodeType]:
@@ -157,7 +157,7 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     """Return the first statement that computes a name or attribute from its own value."""
     for code in codes:
         for found in statements(code, name):
-            if any(called == name and name in read_in(value) for called, value in _pairs(found)):
+            if any(called == name and name in read_in(value) for called, value in stores(found)):
                 return line_at(code, found.lineno)
     return None
 
@@ -195,7 +195,7 @@ def assignments(line: Line) -> str | None:
     found = statement(line)
     if found is None:
         return None
-    pairs = _pairs(found)
+    pairs = stores(found)
     if len(pairs) > 1 and len({id(value) for _, value in pairs}) == 1:
         return None
     return "; ".join(f"{name}.assign({ast.unparse(_in_a_variable(value))})" for name, value in pairs) or None
@@ -213,7 +213,7 @@ def _in_a_variable(value: ast.expr) -> ast.expr:
 def makes_a_variable(line: Line) -> bool:
     """Return whether the statement assigns new Variables."""
     found = statement(line)
-    return found is not None and any(_in_a_variable(value) is not value for _, value in _pairs(found))
+    return found is not None and any(_in_a_variable(value) is not value for _, value in stores(found))
 
 
 def target(line: Line) -> str | None:

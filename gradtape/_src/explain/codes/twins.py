@@ -399,8 +399,7 @@ def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: i
 
 def _kept(view: View, step: Step, frame: FrameType | None) -> bool:
     """Return whether an object still holds the variable that a step made, such as a layer built at its first call."""
-    numbers = [number for number, holdings in view.history.held.items() if any(name == step.name for _, name in holdings)]
-    return any(in_an_object(journal.variables.get(number), frame) for number in numbers)
+    return in_an_object(view.history.held_by(step.name), frame)
 
 
 def _made_in_tape(view: View, step: Step) -> bool:
