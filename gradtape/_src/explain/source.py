@@ -14,8 +14,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.explain.operators import is_written
+from gradtape._src.core.programs.op import ops
 from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, own, within
+from gradtape._src.ops.math.compare import EQUAL, NOT_EQUAL, greater, greater_equal, less, less_equal
 
 Place = tuple[str | None, int | None]  # a file and a line number
 
@@ -23,6 +24,14 @@ NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
 PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+ARITHMETIC: dict[str | None, type[ast.operator]] = {
+    "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod,
+    "pow": ast.Pow, "matmul": ast.MatMult,
+}  # fmt: skip
+COMPARISONS: dict[str, type[ast.cmpop]] = {
+    greater.op.type: ast.Gt, greater_equal.op.type: ast.GtE, less.op.type: ast.Lt, less_equal.op.type: ast.LtE,
+    EQUAL.type: ast.Eq, NOT_EQUAL.type: ast.NotEq,
+}  # fmt: skip
 UNREAD = {"self", "cls", "training", "mask"}  # parameters that a method often has to accept without reading them
 
 
@@ -339,7 +348,8 @@ def _computes(node: ast.expr, op: str) -> bool:
             called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
             return called in name or called == f"arg{name}"
         case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
-            return is_written(op, operator)
+            kind = COMPARISONS.get(op) or ARITHMETIC.get(None if op not in ops else ops[op].operator)
+            return kind is not None and isinstance(operator, kind)
         case _:
             return False
 

@@ -1,4 +1,4 @@
-"""The code of an object that was called in place of a similar one, which holds the source."""
+"""The code of a target that was computed from another object or value than the source, such as a similar object."""
 
 from __future__ import annotations
 
@@ -10,18 +10,55 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.op import Op
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import statements_under_tape
-from gradtape._src.explain.codes.objects import WrongObject
-from gradtape._src.explain.evidence import Said
+from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import COPIES, Name, Step
 from gradtape._src.explain.holders import LISTS, Held, objects
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import Source, View
 
 DEEPEST = 2  # attributes and entries in the path to an object
+
+
+class WrongObject(Evidence):
+    code, named = "wrong_object", "where that was called, made or put"
+    when = (
+        "a copy, a stale read or another variable; such as that of an object of the same class that was called in its place (a "
+        "target network, a clone), of a layer that was replaced, or one made anew in the tape or the call"
+    )
+
+
+class Stale(WrongObject):
+    """The source was read before the tape opened."""
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.written} took {w.source}'s value before the tape opened; {w.target} was computed from that",
+            f"inside the tape use {w.source} itself, or move {self.written} into its `with` block",
+        )
+
+
+class Copy(WrongObject):
+    """The target uses a copy of the source."""
+
+    def said(self, w: Words) -> Said:
+        cause = f"{self.written} made a copy of {w.source}, and {w.target} was computed from the copy"
+        return Said(cause, "pass the copy, or use the original")
+
+
+class Anew(WrongObject):
+    """The gradient call itself creates the source."""
+
+    def said(self, w: Words) -> Said:
+        return Said(
+            f"{self.written} makes the source anew, after {w.target} was computed, which came from another value",
+            "give it a name, compute with it under the tape (`watch` it, if it is no Variable), and pass that name",
+        )
 
 
 class Instead(WrongObject):
@@ -124,3 +161,26 @@ def _calls_of(view: View, source: Source, other: Held) -> list[Line]:
     found = [n for n in statements_under_tape(call.line) if any(written.search(part) for part in text.heads(n))]
     found.sort(key=lambda n: "stop_gradient" not in ast.unparse(n))
     return [text.line_at(call.line[0], n.lineno) for n in found]
+
+
+# -- finders
+
+
+@of_steps(10)
+def _copied(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
+    return Copy(step.line, None, step) if op is None and step.how == "variable" and view.is_variable(before) else None
+
+
+@of_places(50)
+def _read_before(view: View, before: Name, step: Step, outer: Step) -> Evidence | None:
+    return Stale(step.line, step.how, step) if step.op in COPIES and view.is_variable(before) else None
+
+
+@of_no_way(60)
+def _made_anew(case: Apart) -> Evidence | None:
+    """Find a tensor that is created in the statement of the gradient call."""
+    view, source = case.view, case.source
+    asked = [call.line for call in view.history.calls if source.number is None and source.names[0] in call.sources]
+    if source.made[0] is None or not any(text.same_line(source.made, line) for line in asked):
+        return None
+    return Anew(source.made)

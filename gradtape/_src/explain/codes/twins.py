@@ -12,8 +12,7 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.codes.instead import asked_with
-from gradtape._src.explain.codes.objects import WrongObject
+from gradtape._src.explain.codes.instead import WrongObject, asked_with
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object, numbers_in, objects, scopes
