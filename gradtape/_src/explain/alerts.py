@@ -7,6 +7,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Container, Iterable, Sequence
+from traceback import walk_stack
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -124,9 +125,7 @@ def _asked_by_user() -> bool:
     """
     if hooks.watch.asked is not None:
         return False
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
-        frame = frame.f_back
+    frame = next((frame for frame, _ in walk_stack(sys._getframe(2)) if frame.f_globals.get("__name__") not in BETWEEN), None)
     return frame is not None and not tracebacks.internal[frame.f_code.co_filename]
 
 
@@ -171,8 +170,7 @@ def _in_one_line(diagnosis: Diagnosis) -> str:
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
     """Create a ValueError whose traceback ends at the line of the break, if a frame of its file is known."""
     error = ValueError(f"The gradient is None. {diagnosis}")
-    while frame is not None and frame.f_code.co_filename != diagnosis.file:
-        frame = frame.f_back
+    frame = next((f for f, _ in walk_stack(frame) if f.f_code.co_filename == diagnosis.file), None) if frame else None
     if frame is None or diagnosis.line is None:
         return error
     return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))

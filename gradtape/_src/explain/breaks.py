@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -211,24 +211,16 @@ class View:
         if not breaks or any(b.step is None or not isinstance(b, OfOp) for b in breaks):
             return []
         found: list[Evidence] = []
-        for way in self._other_ways(source, targets, first):
-            if not all(isinstance(b, OfOp) for b in self.faults(way)):
-                break
-            found += self.faults(way)
-        return [replace(broken, apart=True) for broken in found]
-
-    def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
-        """Yield more paths from the source to a target, each the best one without the breaks of the earlier ones."""
         closed: set[tuple[Name, Name]] = set()
         way: Way | None = first
-        while way and len(closed) < MOST_CLOSED:
-            broken = [(name, step.name) for name, step in way if self.fault(name, step) is not None]
-            if not broken:
-                return
-            closed.update(broken)
+        while way and len(closed) < MOST_CLOSED:  # each path is the best one without the breaks of the earlier ones
+            closed.update((name, step.name) for name, step in way if self.fault(name, step) is not None)
             way = self.way(source, targets, closed)
-            if way:
-                yield way
+            told = self.faults(way or [])
+            if not told or not all(isinstance(b, OfOp) for b in told):
+                break
+            found += told
+        return [replace(broken, apart=True) for broken in found]
 
     def way(self, source: Source, targets: Iterable[Name], closed: Container[tuple[Name, Name]] = ()) -> Way | None:
         """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none.

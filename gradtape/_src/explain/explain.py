@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from traceback import walk_stack
 from types import FrameType
 from typing import Any, NamedTuple, overload
 
@@ -140,10 +141,7 @@ def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
 
 def user_frame() -> FrameType | None:
     """Return the innermost frame of the user's code."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and internal[frame.f_code.co_filename]:
-        frame = frame.f_back
-    return frame
+    return next((frame for frame, _ in walk_stack(sys._getframe(1)) if not internal[frame.f_code.co_filename]), None)
 
 
 def _checked(sources: Sequence[Any]) -> Sequence[Any]:
@@ -228,11 +226,8 @@ class Question:
             asked = taped.tape()
         if asked is not None and (name := name_of(asked, frame)):
             return name
-        for names in next(scopes(frame), ()):
-            for name, held in list(names.items()):
-                if isinstance(held, GradientTape) and not name.startswith("_"):
-                    return name
-        return "tape"
+        known = [known for names in next(scopes(frame), ()) for known in list(names.items())]
+        return next((name for name, held in known if isinstance(held, GradientTape) and not name.startswith("_")), "tape")
 
     def about(self, source: Any) -> Diagnosis:
         """Return the Diagnosis of one source."""

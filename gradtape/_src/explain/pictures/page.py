@@ -42,7 +42,6 @@ MOST_CALLS = 100
 MOST_OPS = 20_000  # on a page; a larger tape gets no norms of gradients, which would take longer than the script
 MOST_SOURCES = 500  # sources of a call; flawed ones come first
 STATES = ["unrecorded", "recorded", "path", "also", "break"]  # states of a line; a later one overrides
-Place = tuple[str, int]
 Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any]], list[dict[str, Any]]]
 
 
@@ -107,8 +106,8 @@ class Page:
         states: dict[Any, str] = {(file, line): state for file, line, state in call["lines"]}
         for state in ("also", "break"):
             for d in [d for f in findings for d in (f.diagnosis.also if state == "also" else [f.diagnosis])]:
-                if (at := _place(d.file, d.line)) is not None:
-                    states[at] = state
+                if d.line is not None:
+                    states[d.file, d.line] = state
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
         call["lines"] = [[file, line, state] for (file, line), state in states.items() if file in shown]
@@ -263,21 +262,17 @@ def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> se
     return set(history.before(ends)) & set(history.after(_values(history, sources)))
 
 
-def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
+def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[text.Place, str]:
     """Return the state of each of the user's lines with ops, inside of functions as well."""
     way = _way(view.history, targets, sources)
-    states: dict[Place, str] = {}
+    states: dict[text.Place, str] = {}
     for step in view.history.steps.values():
-        at = _place(text.file(step.line), text.number(step.line))
-        if step.op is None or at is None or any(c.start <= step.at < c.stop for c in view.calls):
+        at = text.where(step.line)
+        if step.op is None or None in at or any(c.start <= step.at < c.stop for c in view.calls):
             continue
         state = "unrecorded" if not view.sees(step.at) else "path" if step.name in way else "recorded"
         states[at] = max(states.get(at, state), state, key=STATES.index)
     return states
-
-
-def _place(file: str | None, line: int | None) -> Place | None:
-    return None if file is None or line is None else (file, line)
 
 
 # -- norms of gradients
