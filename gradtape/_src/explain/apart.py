@@ -30,10 +30,10 @@ WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "d
 
 
 class Apart(NamedTuple):
-    """A source from which no op leads to the targets, which used other values.
+    """A source from which no op leads to the targets, which `used` other values.
 
-    `names` are its names in the code, and `frame` is the frame that asks. `left` is the value's exit from the library. `end` is
-    the last line that used the value.
+    `names` are its names in the code, and those of objects that hold it but no used variable. `frame` is the frame that asks.
+    `left` is the value's exit from the library. `end` is the last line that used the value.
     """
 
     view: View
@@ -42,8 +42,8 @@ class Apart(NamedTuple):
     names: set[str]
     frame: FrameType | None
     used: dict[Name, None]
-    left: Left | None
-    end: Line | None
+    left: Left | None = None
+    end: Line | None = None
 
     @property
     def made(self) -> Line:
@@ -52,22 +52,21 @@ class Apart(NamedTuple):
         return next((line for line in lines if line[0] is not None), text.NO_LINE)
 
 
-def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Evidence]:
-    """Return the reasons, in order from the source; `names` are its names in the code, `frame` is the frame that asks."""
-    history = view.history
-    used = history.before(targets)
-    instead = called_instead(view, source, targets, frame)
-    data = None if instead is None else _left(view, source, history.since_state(targets))
+def apart(case: Apart) -> list[Evidence]:
+    """Return the reasons, in order from the source."""
+    view, source, history = case.view, case.source, case.view.history
+    instead = called_instead(case)
+    data = None if instead is None else _left(view, source, history.since_state(case.targets))
     if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
-        return [not_taken(view, source, used, names, frame) or instead]
-    left = _left(view, source, used)
+        return [not_taken(case) or instead]
+    left = _left(view, source, case.used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
-    if early and linear(history, source, history.since_state(targets)) is not None:
+    if early and linear(history, source, history.since_state(case.targets)) is not None:
         left = None  # an exit before the tape opened does not matter to a target that is itself a gradient
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
-    end = None if source.variable is None else dead_end(view, source, used)
-    found = of_no_way.first(Apart(view, source, targets, names, frame, used, left, end))
+    end = None if source.variable is None else dead_end(view, source, case.used)
+    found = of_no_way.first(case._replace(left=left, end=end))
     assert found is not None
     return [found]
 

@@ -243,7 +243,11 @@ class View:
         while queue:
             broken, meant, length, _, name = heapq.heappop(queue)
             if name in wanted and (name not in source.names or length):
-                return self._traced(via, name)
+                traced = []
+                while name in via:
+                    traced.append(via.pop(name))
+                    name = traced[-1][0]
+                return traced[::-1]
             if best[name] < (broken, meant, length):
                 continue
             for step in self.history.users.get(name, ()):
@@ -257,14 +261,6 @@ class View:
                     count += 1
                     heapq.heappush(queue, (*cost, count, step.name))
         return [] if wanted & set(source.names) else None
-
-    def _traced(self, via: dict[Name, tuple[Name, Step]], name: Name) -> Way:
-        steps = []
-        while name in via:
-            before, step = via.pop(name)
-            steps.append((before, step))
-            name = before
-        return steps[::-1]
 
     def silent(self, before: Name, step: Step) -> bool:
         """Return whether a step's gradient function returns None for an input. Only a call of the function can tell."""

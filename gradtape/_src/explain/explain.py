@@ -27,7 +27,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, graph_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.apart import apart, exit_of, left_under_tape
+from gradtape._src.explain.apart import Apart, apart, exit_of, left_under_tape
 from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
@@ -478,11 +478,11 @@ class Question:
         since = min([serial for serial, _, _ in view.segments], default=0)
         return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
-    def _spoken_names(self, source: Any, called: str, used: set[int]) -> set[str]:
-        """Return the source's names in the code, and the names of its holders that hold no `used` variable."""
-        names = {called} | names_of(source, self._frame)
-        attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
-        return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
+    def _without_way(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> Apart:
+        names = {self.name_of(asked)} | names_of(asked, self._frame)
+        names |= {f"self.{name.rsplit('.', 1)[1]}" for name in names if "." in name}
+        names |= holders(asked, self._frame, self.history.used_variables(targets))
+        return Apart(view, source, targets, names, self._frame, self.history.before(targets))
 
     def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Evidence]:
         """Return all breaks on the path, ordered from the source to the target."""
@@ -495,7 +495,7 @@ class Question:
                 source, way = earlier, found
         if way is None:
             return self._apart(view, source, targets, asked)
-        if _through_state(view, way) and (instead := called_instead(view, source, targets, self._frame)) is not None:
+        if _through_state(view, way) and (instead := called_instead(self._without_way(view, source, targets, asked))):
             return [instead]
         first = view.first_fault(source, way[0][1] if way else None)
         if isinstance(first, NotWatched):
@@ -568,8 +568,7 @@ class Question:
             return exit_of(view, source) or [Unused(text.NO_LINE)]
         if not targets:  # the given target is None, and no gradient call had the source
             return [Unknown(text.NO_LINE, asked=False)]
-        spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
-        return apart(view, source, targets, spoken, self._frame)
+        return apart(self._without_way(view, source, targets, asked))
 
 
 def _key(source: Any) -> int | journal.Origin:

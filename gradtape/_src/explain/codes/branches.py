@@ -25,7 +25,7 @@ from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
     from gradtape._src.explain.apart import Apart
-    from gradtape._src.explain.breaks import Source, View
+    from gradtape._src.explain.breaks import View
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # attributes that do not use a variable's value
@@ -89,22 +89,16 @@ class NeverCalled(Unused):
 
 
 @of_no_way(40)
-def _not_taken(case: Apart) -> Evidence | None:
-    return not_taken(case.view, case.source, case.used, case.names, case.frame)
+def not_taken(case: Apart) -> Evidence | None:
+    """Return the condition, loop or `try` that kept code with one of the names from running; None if all of it may have run.
 
-
-def not_taken(
-    view: View, source: Source, used: dict[Name, None], names: set[str], frame: FrameType | None
-) -> BranchNotTaken | None:
-    """Return the condition, loop or `try` that kept code with one of `names` from running; None if all of it may have run.
-
-    Code in `frame` counts up to the gradient call. The names are those of the source, and of objects that hold it but no used
-    variable; ".head" stands for an attribute of any object.
+    Code in the asking frame counts up to the gradient call. A name such as ".head" stands for an attribute of any object.
     """
-    ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
+    view, names, frame = case.view, case.names, case.frame
+    ran = Ran(_lines(view, case.used), None if view.tape is None else view.tape.lines)
     files = [Unrun(name, file_of(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
     found = next((b for file in files if names and (b := file.first(names)) is not None), None)
-    all_holders = holders(source.variable, frame, set()) if found is None and files else set()
+    all_holders = holders(case.source.variable, frame, set()) if found is None and files else set()
     return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
 
 

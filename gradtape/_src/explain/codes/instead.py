@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -77,16 +77,16 @@ class Instead(WrongObject):
         )
 
 
-def called_instead(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> Instead | None:
+def called_instead(case: Apart) -> Instead | None:
     """Return the break of a source in an unused object, if the tape used another object with the same kinds of variables.
 
     An example is a target network called instead of the online network. An object that is itself trained counts only if it was
     called more than once.
     """
-    numbers = view.history.read_variables(targets)
+    view, source, numbers = case.view, case.source, case.view.history.read_variables(case.targets)
     if source.number is None or not numbers or used_under_tape(view, source):
         return None
-    known, asked = _objects(frame), asked_with(view, source)
+    known, asked = _objects(case.frame), asked_with(view, source)
     for own in known:
         if source.number not in own.numbers or numbers & set(own.numbers):
             continue
@@ -103,21 +103,21 @@ def called_instead(view: View, source: Source, targets: Iterable[Name], frame: F
     return None
 
 
-def uncalled(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> str | None:
+def uncalled(case: Apart) -> str | None:
     """Return the path of the largest callable object that holds the source and no variable that the target uses."""
-    if source.number is None or used_under_tape(view, source):
+    source, numbers = case.source, case.view.history.read_variables(case.targets)
+    if source.number is None or used_under_tape(case.view, source):
         return None
-    numbers = view.history.read_variables(targets)
-    found = [held for held in _objects(frame) if source.number in held.numbers and not numbers & set(held.numbers)]
+    found = [held for held in _objects(case.frame) if source.number in held.numbers and not numbers & set(held.numbers)]
     return next((held.path for held in found if callable(held.object)), None)
 
 
-def computed_by(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> str | None:
+def computed_by(case: Apart) -> str | None:
     """Return the path of the first callable object that holds all variables of the target, and not the source."""
-    numbers = view.history.read_variables(targets)
+    source, numbers = case.source, case.view.history.read_variables(case.targets)
     if source.number is None or not numbers:
         return None
-    found = [held for held in _objects(frame) if numbers <= set(held.numbers) and source.number not in held.numbers]
+    found = [held for held in _objects(case.frame) if numbers <= set(held.numbers) and source.number not in held.numbers]
     return next((held.path for held in found if callable(held.object)), None)
 
 
