@@ -7,6 +7,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Container, Iterable, Sequence
+from traceback import walk_stack
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -41,7 +42,7 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
     """Report the None results of a gradient call: if `strict` raise for the first, else log the reasons once per line."""
     lacking = [s for s, has in zip(sources, given, strict=True) if not has]
     if strict:
-        raise _error(_of_none(_latest(lacking[0])), user_frame())
+        raise _error(_of_none(_named(lacking[:1])[0][1]), user_frame())
     if _asked_by_user() and _is_new(call.line, any(given)):
         with contextlib.suppress(Exception):  # a report must never break a running program
             _tell(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]), any(given))
@@ -124,9 +125,7 @@ def _asked_by_user() -> bool:
     """
     if hooks.watch.asked is not None:
         return False
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
-        frame = frame.f_back
+    frame = next((frame for frame, _ in walk_stack(sys._getframe(2)) if frame.f_globals.get("__name__") not in BETWEEN), None)
     return frame is not None and not tracebacks.internal[frame.f_code.co_filename]
 
 
@@ -152,12 +151,7 @@ def left() -> str:
     if not journal.exits or journal.exits[-1].number < opened:
         return ""
     line = journal.exits[-1].line
-    return f" The last value to leave the library did so at {place(text.file(line), text.number(line))}: `{text.text(line)}`."
-
-
-def _latest(source: Any) -> Diagnosis:
-    """Return the Diagnosis of a source in the latest gradient call with it."""
-    return Question.of(None, [source], None, user_frame()).about(source)
+    return f" The last value to leave the library did so at {place(*text.where(line))}: `{text.text(line)}`."
 
 
 def _named(sources: Iterable[Any], target: Any = None) -> list[tuple[str, Diagnosis]]:
@@ -176,8 +170,7 @@ def _in_one_line(diagnosis: Diagnosis) -> str:
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
     """Create a ValueError whose traceback ends at the line of the break, if a frame of its file is known."""
     error = ValueError(f"The gradient is None. {diagnosis}")
-    while frame is not None and frame.f_code.co_filename != diagnosis.file:
-        frame = frame.f_back
+    frame = next((f for f, _ in walk_stack(frame) if f.f_code.co_filename == diagnosis.file), None) if frame else None
     if frame is None or diagnosis.line is None:
         return error
     return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))

@@ -30,10 +30,10 @@ WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "d
 
 
 class Apart(NamedTuple):
-    """A source from which no op leads to the targets, which used other values.
+    """A source from which no op leads to the targets, which `used` other values.
 
-    `names` are its names in the code, and `frame` is the frame that asks. `left` is the value's exit from the library. `end` is
-    the last line that used the value.
+    `names` are its names in the code, and those of objects that hold it but no used variable. `frame` is the frame that asks.
+    `left` is the value's exit from the library. `end` is the last line that used the value.
     """
 
     view: View
@@ -42,8 +42,8 @@ class Apart(NamedTuple):
     names: set[str]
     frame: FrameType | None
     used: dict[Name, None]
-    left: Left | None
-    end: Line | None
+    left: Left | None = None
+    end: Line | None = None
 
     @property
     def made(self) -> Line:
@@ -52,22 +52,21 @@ class Apart(NamedTuple):
         return next((line for line in lines if line[0] is not None), text.NO_LINE)
 
 
-def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Evidence]:
-    """Return the reasons, in order from the source; `names` are its names in the code, `frame` is the frame that asks."""
-    history = view.history
-    used = history.before(targets)
-    instead = called_instead(view, source, targets, frame)
-    data = None if instead is None else _left(view, source, history.since_state(targets))
+def apart(case: Apart) -> list[Evidence]:
+    """Return the reasons, in order from the source."""
+    view, source, history = case.view, case.source, case.view.history
+    instead = called_instead(case)
+    data = None if instead is None else _left(view, source, history.since_state(case.targets))
     if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
-        return [not_taken(view, source, used, names, frame) or instead]
-    left = _left(view, source, used)
+        return [not_taken(case) or instead]
+    left = _left(view, source, case.used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
-    if early and linear(history, source, history.since_state(targets)) is not None:
+    if early and linear(history, source, history.since_state(case.targets)) is not None:
         left = None  # an exit before the tape opened does not matter to a target that is itself a gradient
     if left is not None and not _copied_out(view, source, left):
         return until(view, source, left)
-    end = None if source.variable is None else dead_end(view, source, used)
-    found = of_no_way.first(Apart(view, source, targets, names, frame, used, left, end))
+    end = None if source.variable is None else dead_end(view, source, case.used)
+    found = of_no_way.first(case._replace(left=left, end=end))
     assert found is not None
     return [found]
 
@@ -85,9 +84,9 @@ def _decided(case: Apart) -> Evidence | None:
     conditions += [left.origin for left in exits if left.how == "bool"]  # conditions of Python's `if`
     indices = [left.origin for left in exits if left.how in ("index", "mask")]
     for decides, names in (("branch", conditions), ("index", indices)):
-        way = view.way(source, names) if names else None
-        breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
-        if breaks and not any(step.of_shapes for _, step in way or ()):
+        way = (view.way(source, names) if names else None) or []
+        breaks = view.faults(way)
+        if breaks and not any(step.of_shapes for _, step in way):
             return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
     return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
@@ -103,7 +102,7 @@ def _counted(view: View, source: Source, left: Left) -> Evidence | None:
         masked or any(step is not None and step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
     ):
         return None
-    breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
+    breaks = view.faults(way)
     counts = NotDifferentiable(left.line, _size.op.type, reason="it counts elements, whatever their values are")
     return replace(breaks[0] if breaks else counts, decides="size")
 
@@ -122,20 +121,15 @@ def left_under_tape(view: View, source: Source, targets: Iterable[Name]) -> list
     left = _left(view, source, view.history.before(targets))
     if left is None or view.tape is None or left.number < view.tape.number:
         return []
-    way = view.way(source, [left.origin]) or []
-    return [] if any(view.fault(name, step) is not None for name, step in way) else until(view, source, left)
+    return [] if view.faults(view.way(source, [left.origin]) or []) else until(view, source, left)
 
 
 def until(view: View, source: Source, left: Left) -> list[Evidence]:
     """Return the breaks on the path from the source to an exit, followed by the exit."""
     way = view.way(source, [left.origin]) or []
     first = view.first_fault(source, way[0][1] if way else None)
-    breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-    breaks = [
-        b
-        for b in ([] if first is None or source.number is not None else [first]) + breaks
-        if not text.same_line(b.line, left.line)
-    ]
+    breaks = [*([] if first is None or source.number is not None else [first]), *view.faults(way)]
+    breaks = [b for b in breaks if not text.same_line(b.line, left.line)]
     early = view.tape is not None and left.number < view.tape.number and any(step.op not in COPIES for _, step in way)
     last = at_exit(left, early)
     if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):

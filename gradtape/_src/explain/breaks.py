@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -165,6 +165,10 @@ class View:
             self._faults[key] = found
         return self._faults[key]
 
+    def faults(self, way: Way) -> list[Evidence]:
+        """Return the breaks on a path, in order."""
+        return [found for name, step in way if (found := self.fault(name, step)) is not None]
+
     def recorded(self, step: Step) -> bool:
         """Return whether the tape recorded a step. It records no call that ran at once, because no tape was open."""
         return step.how != "call" and self.sees(step.at)
@@ -207,25 +211,16 @@ class View:
         if not breaks or any(b.step is None or not isinstance(b, OfOp) for b in breaks):
             return []
         found: list[Evidence] = []
-        for way in self._other_ways(source, targets, first):
-            of_way = [b for name, step in way if (b := self.fault(name, step)) is not None]
-            if not all(isinstance(b, OfOp) for b in of_way):
-                break
-            found += of_way
-        return [replace(broken, apart=True) for broken in found]
-
-    def _other_ways(self, source: Source, targets: Sequence[Name], first: Way) -> Iterator[Way]:
-        """Yield more paths from the source to a target, each the best one without the breaks of the earlier ones."""
         closed: set[tuple[Name, Name]] = set()
         way: Way | None = first
-        while way and len(closed) < MOST_CLOSED:
-            broken = [(name, step.name) for name, step in way if self.fault(name, step) is not None]
-            if not broken:
-                return
-            closed.update(broken)
+        while way and len(closed) < MOST_CLOSED:  # each path is the best one without the breaks of the earlier ones
+            closed.update((name, step.name) for name, step in way if self.fault(name, step) is not None)
             way = self.way(source, targets, closed)
-            if way:
-                yield way
+            told = self.faults(way or [])
+            if not told or not all(isinstance(b, OfOp) for b in told):
+                break
+            found += told
+        return [replace(broken, apart=True) for broken in found]
 
     def way(self, source: Source, targets: Iterable[Name], closed: Container[tuple[Name, Name]] = ()) -> Way | None:
         """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none.
@@ -248,7 +243,11 @@ class View:
         while queue:
             broken, meant, length, _, name = heapq.heappop(queue)
             if name in wanted and (name not in source.names or length):
-                return self._traced(via, name)
+                traced = []
+                while name in via:
+                    traced.append(via.pop(name))
+                    name = traced[-1][0]
+                return traced[::-1]
             if best[name] < (broken, meant, length):
                 continue
             for step in self.history.users.get(name, ()):
@@ -262,14 +261,6 @@ class View:
                     count += 1
                     heapq.heappush(queue, (*cost, count, step.name))
         return [] if wanted & set(source.names) else None
-
-    def _traced(self, via: dict[Name, tuple[Name, Step]], name: Name) -> Way:
-        steps = []
-        while name in via:
-            before, step = via.pop(name)
-            steps.append((before, step))
-            name = before
-        return steps[::-1]
 
     def silent(self, before: Name, step: Step) -> bool:
         """Return whether a step's gradient function returns None for an input. Only a call of the function can tell."""

@@ -98,18 +98,15 @@ def last_opened(statements: Sequence[ast.stmt], called: str, at: int) -> ast.Wit
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
-    """Return the statement of the asking function that set the target `name` by calling the function of a line.
+    """Return the statement of the asking function that set the target `name`, for a line of another function.
 
     Return the line itself if it is in that function, or if there is no such statement.
     """
-    around, called = scope_of(asked), None if line[0] is None else called_by(line)
-    if around is None or called is None or asked[0] is None or scope_of(line) is around:
+    around, at = scope_of(asked), text.number(asked) or 0
+    if around is None or line[0] is None or asked[0] is None or scope_of(line) is around:
         return line
-    at = text.number(asked) or 0
     found = [n for n in statements_of(around) if isinstance(n, SIMPLE) and n.lineno <= at and name in named_in(n, ast.Store)]
-    if found and (called in mentioned(found[-1]) or may_call(found[-1], called, functions_of(line) | functions_of(asked))):
-        return text.line_at(asked[0], found[-1].lineno)
-    return line
+    return text.line_at(asked[0], found[-1].lineno) if found else line
 
 
 def in_a_thread(line: Line) -> tuple[str, str] | None:

@@ -202,10 +202,6 @@ class Diagnoses:
             counted(lacks, len(lacks)) or (f"all {len(lacks):,} have" if lacks[1:] else f"{lacks[0].source} has") + " a gradient"
         )
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show the text in IPython."""
-        printer.text(str(self))
-
     def _repr_html_(self) -> str:
         """Return the table as HTML for a notebook."""
         rows = []

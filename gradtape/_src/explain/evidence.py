@@ -131,4 +131,4 @@ of_zeros: Finders[[Tried]] = Finders()  # an op whose contribution is zero
 
 def cited(line: Line) -> str:
     """Return a line in quotes, followed by its place."""
-    return f"`{text.text(line)}` ({place(text.file(line), text.number(line))})"
+    return f"`{text.text(line)}` ({place(*text.where(line))})"

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from traceback import walk_stack
 from types import FrameType
 from typing import Any, NamedTuple, overload
 
@@ -26,7 +27,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, graph_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.apart import apart, exit_of, left_under_tape
+from gradtape._src.explain.apart import Apart, apart, exit_of, left_under_tape
 from gradtape._src.explain.breaks import Source, View
 from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
@@ -140,10 +141,7 @@ def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
 
 def user_frame() -> FrameType | None:
     """Return the innermost frame of the user's code."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and internal[frame.f_code.co_filename]:
-        frame = frame.f_back
-    return frame
+    return next((frame for frame, _ in walk_stack(sys._getframe(1)) if not internal[frame.f_code.co_filename]), None)
 
 
 def _checked(sources: Sequence[Any]) -> Sequence[Any]:
@@ -228,11 +226,8 @@ class Question:
             asked = taped.tape()
         if asked is not None and (name := name_of(asked, frame)):
             return name
-        for names in next(scopes(frame), ()):
-            for name, held in list(names.items()):
-                if isinstance(held, GradientTape) and not name.startswith("_"):
-                    return name
-        return "tape"
+        known = [known for names in next(scopes(frame), ()) for known in list(names.items())]
+        return next((name for name, held in known if isinstance(held, GradientTape) and not name.startswith("_")), "tape")
 
     def about(self, source: Any) -> Diagnosis:
         """Return the Diagnosis of one source."""
@@ -244,7 +239,7 @@ class Question:
         self._said_none = False
         if case.call is None and not case.targets and (answer := _of_graphs.get(case.key)) is not None:
             return answer
-        known = self._by_call(case)
+        known = self._by_call(source, case)
         if known is not None:
             return known
         view = View(self.history, case.tape)
@@ -335,8 +330,7 @@ class Question:
         way = view.way(found, case.targets)
         if not way:
             return words.diagnoses(self._apart(view, found, case.targets, source))
-        breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return words.diagnoses(merged(breaks) or [untaken(self.history, way)])
+        return words.diagnoses(merged(view.faults(way)) or [untaken(self.history, way)])
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Return the origin of the NaN or infinity in each gradient; None without a record to run again."""
@@ -453,16 +447,13 @@ class Question:
             targets = same or call.targets
         return AskedCall(call, call.tape, targets, key)
 
-    def _by_call(self, case: AskedCall) -> Diagnosis | None:
+    def _by_call(self, source: Any, case: AskedCall) -> Diagnosis | None:
         """Return the diagnosis that follows from the call's own result; None if that is not enough."""
         call = case.call
         if call is None or case.key not in call.sources or not set(case.targets) & set(call.targets):
             return None
         if call.refused:
-            line = call.tape.consumed or text.NO_LINE
-            tape = self._name_of_tape(call.tape)
-            words = Words("the source", self.target, tape, None, call.line, self.name_of, self._held_by)
-            return words.diagnosis(TapeUsed(line))
+            return self._words(source).diagnosis(TapeUsed(call.tape.consumed or text.NO_LINE))
         if call.results is not None:
             self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED
@@ -487,11 +478,11 @@ class Question:
         since = min([serial for serial, _, _ in view.segments], default=0)
         return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
-    def _spoken_names(self, source: Any, called: str, used: set[int]) -> set[str]:
-        """Return the source's names in the code, and the names of its holders that hold no `used` variable."""
-        names = {called} | names_of(source, self._frame)
-        attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
-        return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
+    def _without_way(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> Apart:
+        names = {self.name_of(asked)} | names_of(asked, self._frame)
+        names |= {f"self.{name.rsplit('.', 1)[1]}" for name in names if "." in name}
+        names |= holders(asked, self._frame, self.history.used_variables(targets))
+        return Apart(view, source, targets, names, self._frame, self.history.before(targets))
 
     def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Evidence]:
         """Return all breaks on the path, ordered from the source to the target."""
@@ -504,13 +495,12 @@ class Question:
                 source, way = earlier, found
         if way is None:
             return self._apart(view, source, targets, asked)
-        if _through_state(view, way) and (instead := called_instead(view, source, targets, self._frame)) is not None:
+        if _through_state(view, way) and (instead := called_instead(self._without_way(view, source, targets, asked))):
             return [instead]
         first = view.first_fault(source, way[0][1] if way else None)
         if isinstance(first, NotWatched):
             first = self._rebound(source, asked) or self._succeeded(source, asked) or first
-        breaks: list[Evidence] = [first] if first is not None and way else []
-        breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
+        breaks = [*([first] if first is not None and way else []), *view.faults(way)]
         breaks = self._of_earlier_steps(view, way, breaks, asked)
         if not breaks:
             breaks = [NotDifferentiable(step.line, step.how, step) for name, step in way if view.silent(name, step)]
@@ -578,8 +568,7 @@ class Question:
             return exit_of(view, source) or [Unused(text.NO_LINE)]
         if not targets:  # the given target is None, and no gradient call had the source
             return [Unknown(text.NO_LINE, asked=False)]
-        spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
-        return apart(view, source, targets, spoken, self._frame)
+        return apart(self._without_way(view, source, targets, asked))
 
 
 def _key(source: Any) -> int | journal.Origin:

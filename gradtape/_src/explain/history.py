@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from threading import get_ident
 from typing import Any
 
@@ -381,13 +381,14 @@ class History:
 
     def used_variables(self, names: Iterable[Name]) -> set[int]:
         """Return the numbers of the variables on which values depend."""
-        used = self.before(names)
-        return {number for number, holdings in self.held.items() if any(name in used for _, name in holdings)}
+        return self._holding(self.before(names))
 
     def read_variables(self, names: Iterable[Name]) -> set[int]:
         """Return the numbers of the variables that were read for `names`, without the variables behind those."""
-        read = self.since_state(names)
-        return {number for number, holdings in self.held.items() if any(name in read for _, name in holdings)}
+        return self._holding(self.since_state(names))
+
+    def _holding(self, values: Container[Name]) -> set[int]:
+        return {number for number, holdings in self.held.items() if any(name in values for _, name in holdings)}
 
     def holdings(self, number: int, since: int = 0) -> list[Name]:
         """Return the values of a variable from the trace `since` on."""
@@ -399,8 +400,7 @@ class History:
 
     def held_by(self, name: Name) -> Any:
         """Return the variable that holds or held a value; None if there is none, or if it was deleted."""
-        numbers = [number for number, holdings in self.held.items() if any(held == name for _, held in holdings)]
-        return journal.variables.get(numbers[0]) if numbers else None
+        return next((journal.variables.get(number) for number in self._holding((name,))), None)
 
 
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:

@@ -57,14 +57,15 @@ class Inside:
         tensors = [None if handle is None else handle() for handle in run.arguments]
         return [None if x is None else journal.origin_of(x.node) for x in tensors]
 
-    def _followed(self, names: Iterable[Name]) -> set[Name]:
-        found = set()
-        for name in names:
-            found.add(name)
-            while name in self.within and self.within[name] not in found:
-                name = self.within[name]
-                found.add(name)
+    def _inwards(self, name: Name) -> list[Name]:
+        """Return the names of a result, from the outermost function to the innermost one that returned it."""
+        found = [name]
+        while (inner := self.within.get(found[-1])) is not None and inner not in found:
+            found.append(inner)
         return found
+
+    def _followed(self, names: Iterable[Name]) -> set[Name]:
+        return {inner for name in names for inner in self._inwards(name)}
 
     def variable(self, key: int | Name) -> Any:
         """Return the variable of a source in the function; None if the source is a tensor, or the variable was deleted."""
@@ -93,11 +94,7 @@ class Inside:
 
     def innermost(self, name: Name) -> Name:
         """Return the name of a result in the innermost function that returned it."""
-        seen = {name}
-        while name in self.within and self.within[name] not in seen:
-            name = self.within[name]
-            seen.add(name)
-        return name
+        return self._inwards(name)[-1]
 
     def keys(self, key: int | Name) -> list[int | Name]:
         """Return the names of a source: outside, and as a parameter of the functions inside."""

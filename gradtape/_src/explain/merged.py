@@ -10,7 +10,7 @@ from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
-from gradtape._src.explain.codes.objects import Stale
+from gradtape._src.explain.codes.instead import Stale
 from gradtape._src.explain.codes.ops import Index, NotFloating
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape
 from gradtape._src.explain.codes.state import State

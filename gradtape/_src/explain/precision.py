@@ -71,11 +71,9 @@ def lost(probe: Probe, node: Node) -> float | None:
 
 def in_float64(entry: Entry) -> np.ndarray | None:
     """Return the value of an op computed in float64; None if the op does not accept that."""
-    given = [value(i) for i in entry.inputs]
-    wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
     try:
         with xla.outside():
-            return np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)
+            return np.asarray(entry.node.op.run([in_wide(i, value(i)) for i in entry.inputs], entry.node.attrs), np.float64)
     except Exception:  # the op does not accept float64
         return None
 

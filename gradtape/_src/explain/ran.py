@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from threading import get_ident
+from traceback import walk_stack
 from types import CodeType, FrameType
 from typing import Any
 
@@ -55,19 +56,15 @@ class Interpreter:
         return sys.gettrace() is None
 
     def _arm(self) -> None:
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
+        for frame, _ in walk_stack(sys._getframe(2)):
             if not journal.others[frame.f_code.co_filename]:
                 frame.f_trace = self._entered
-            frame = frame.f_back
         sys.settrace(self._entered)
 
     def _end(self) -> None:
         sys.settrace(None)
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
+        for frame, _ in walk_stack(sys._getframe(2)):
             frame.f_trace = None
-            frame = frame.f_back
 
     def _entered(self, frame: FrameType, event: str, given: Any) -> Any:
         """Note a line. Python also calls this for each new frame, and traces the frame with the returned function."""

@@ -23,12 +23,11 @@ from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.inside import Inside, finite
 from gradtape._src.explain.ran import interpreter
+from gradtape._src.explain.source import Place
 
 LOOKS = 16  # calls of a function with tapes that are looked into
 LAST_LOOK = LOOKS + 1
 MOST_PLACES = 3  # in the first line
-
-Place = tuple[str | None, int | None]  # a file and a line number
 
 
 @dataclasses.dataclass
@@ -108,12 +107,11 @@ class Report:
         return question
 
     def _count(self, line: Any) -> None:
-        where = text.file(line), text.number(line)
-        self.seen[where] = self.seen.get(where, 0) + 1
+        self.seen[text.where(line)] = self.seen.get(text.where(line), 0) + 1
 
     def _size(self, line: Any, sources: Sequence[Any]) -> None:
         """Note the number of sources of a call."""
-        where = text.file(line), text.number(line)
+        where = text.where(line)
         self._sources[where] = max(len(sources), self._sources.get(where, 0))
 
     def _again(self, line: Any, position: int | str, what: str) -> bool:
@@ -125,7 +123,7 @@ class Report:
 
     def _note(self, line: Any, position: int | str, called: str, what: str, diagnosis: Diagnosis, of: str = "gradient") -> None:
         """Add a new finding."""
-        where = text.file(line), text.number(line)
+        where = text.where(line)
         written, after = text.text(line) or "", self._worked()
         nth = self.seen.get(where, 0) + 1
         self._found[line, position, what] = Finding(
@@ -150,7 +148,7 @@ class Report:
     def _raised(self) -> list[str]:
         """The places of gradient calls that raised an error every time."""
         failed = [call.line for call in list(journal.calls) if call.number > self._first and call.results is None]
-        places = {(text.file(line), text.number(line)): None for line in failed}
+        places = dict.fromkeys(map(text.where, failed))
         return [place(*where) for where in places if where not in self._sources]
 
     def _asked(
@@ -161,7 +159,7 @@ class Report:
         if symbolic():
             self._traced.add(line)
         if not sources:
-            self._without[place(text.file(line), text.number(line))] = None
+            self._without[place(*text.where(line))] = None
         flaws = ["None" if result is None else _flaw(result) for result in results or [None] * len(sources)]
         lacking: dict[str, list[int]] = {}
         for position, what in enumerate(flaws):
@@ -214,11 +212,11 @@ class Report:
             calls = f"{self.calls:,} gradient call{'' if self.calls == 1 else 's'}"
             return f"{raised}; {calls} gave all" if raised else f"{calls}, and nothing is missing{self._empty}"
         said = []
-        for (file, line), findings in list(self._by_place.items())[:MOST_PLACES]:
+        for (file, line), findings in list(self.by_place.items())[:MOST_PLACES]:
             at = nearest(file, line, named)
             said.append(f"{counted([f.lack for f in findings], self._sources.get((file, line), len(findings)))}: {at}")
             named = file
-        more = len(self._by_place) - len(said)
+        more = len(self.by_place) - len(said)
         return "; ".join([*said, *([f"and at {more:,} more"] if more else []), *([raised] if raised else [])])
 
     @property
@@ -248,7 +246,8 @@ class Report:
         self._heard()
 
     @property
-    def _by_place(self) -> dict[Place, list[Finding]]:
+    def by_place(self) -> dict[Place, list[Finding]]:
+        """The findings by the place of their gradient call."""
         places: dict[Place, list[Finding]] = {}
         for finding in self.findings:
             places.setdefault(finding.place, []).append(finding)
@@ -256,8 +255,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"gradtape why: {self.headline()}{self._empty if self._found else ''}"]
-        named = next((file for file, _ in self._by_place), None)
-        for (file, line), findings in self._by_place.items():
+        named = next((file for file, _ in self.by_place), None)
+        for (file, line), findings in self.by_place.items():
             lines += ["", f"{nearest(file, line, named)}: {findings[0].call}"]
             lines += told([(f.lack, f.diagnosis) for f in findings], named)
         return "\n".join(lines)

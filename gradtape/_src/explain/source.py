@@ -14,13 +14,24 @@ from types import CodeType, FrameType
 from typing import Any
 
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.explain.operators import is_written
+from gradtape._src.core.programs.op import ops
 from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, own, within
+from gradtape._src.ops.math.compare import EQUAL, NOT_EQUAL, greater, greater_equal, less, less_equal
+
+Place = tuple[str | None, int | None]  # a file and a line number
 
 NO_LINE: Line = (None, 0)
 LONGEST = 120  # characters of a statement over several lines
 PRODUCTS = ("matmul", "multiply")
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+ARITHMETIC: dict[str | None, type[ast.operator]] = {
+    "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod,
+    "pow": ast.Pow, "matmul": ast.MatMult,
+}  # fmt: skip
+COMPARISONS: dict[str, type[ast.cmpop]] = {
+    greater.op.type: ast.Gt, greater_equal.op.type: ast.GtE, less.op.type: ast.Lt, less_equal.op.type: ast.LtE,
+    EQUAL.type: ast.Eq, NOT_EQUAL.type: ast.NotEq,
+}  # fmt: skip
 UNREAD = {"self", "cls", "training", "mask"}  # parameters that a method often has to accept without reading them
 
 
@@ -52,6 +63,11 @@ def number(line: Line) -> int | None:
 def file(line: Line) -> str | None:
     """Return the name of the line's file, or of the cell in a notebook."""
     return None if line[0] is None else line[0].co_filename
+
+
+def where(line: Line) -> Place:
+    """Return the line's file and its number there."""
+    return file(line), number(line)
 
 
 def same_line(a: Line, b: Line) -> bool:
@@ -91,7 +107,7 @@ def rebound_name(line: Line) -> str | None:
     found = statement(line)
     if found is None and line[0] is not None:
         return _stored_and_read(line[0], line[1])
-    pairs = dict(_pairs(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
+    pairs = dict(stores(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
     at, _, column, _ = position(line)
     for name, value in pairs.items():
         if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
@@ -112,7 +128,7 @@ def _stored_and_read(code: CodeType, offset: int) -> str | None:
     return stored if any(i.argval == stored and i.opname.startswith("LOAD_") for i in own) else None
 
 
-def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
+def stores(found: ast.stmt) -> list[tuple[str, ast.expr]]:
     """Return each name that a statement sets, with its expression; names unpacked from one value share it."""
     if isinstance(found, ast.AugAssign):
         return [
@@ -136,7 +152,7 @@ def read_in(value: ast.expr) -> set[str]:
 def sets(line: Line, name: str) -> bool:
     """Return whether the statement sets a name or attribute."""
     found = statement(line)
-    return found is not None and any(called == name for called, _ in _pairs(found))
+    return found is not None and any(called == name for called, _ in stores(found))
 
 
 def codes_of(frame: FrameType | None) -> Iterator[CodeType]:
@@ -150,7 +166,7 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     """Return the first statement that computes a name or attribute from its own value."""
     for code in codes:
         for found in statements(code, name):
-            if any(called == name and name in read_in(value) for called, value in _pairs(found)):
+            if any(called == name and name in read_in(value) for called, value in stores(found)):
                 return line_at(code, found.lineno)
     return None
 
@@ -188,7 +204,7 @@ def assignments(line: Line) -> str | None:
     found = statement(line)
     if found is None:
         return None
-    pairs = _pairs(found)
+    pairs = stores(found)
     if len(pairs) > 1 and len({id(value) for _, value in pairs}) == 1:
         return None
     return "; ".join(f"{name}.assign({ast.unparse(_in_a_variable(value))})" for name, value in pairs) or None
@@ -206,7 +222,7 @@ def _in_a_variable(value: ast.expr) -> ast.expr:
 def makes_a_variable(line: Line) -> bool:
     """Return whether the statement assigns new Variables."""
     found = statement(line)
-    return found is not None and any(_in_a_variable(value) is not value for _, value in _pairs(found))
+    return found is not None and any(_in_a_variable(value) is not value for _, value in stores(found))
 
 
 def target(line: Line) -> str | None:
@@ -332,7 +348,8 @@ def _computes(node: ast.expr, op: str) -> bool:
             called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
             return called in name or called == f"arg{name}"
         case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
-            return is_written(op, operator)
+            kind = COMPARISONS.get(op) or ARITHMETIC.get(None if op not in ops else ops[op].operator)
+            return kind is not None and isinstance(operator, kind)
         case _:
             return False
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause
 from gradtape._src.explain.edits import Files, Fix, applied, diff, moved
-from gradtape._src.explain.report import Finding, Place, Report, watching
+from gradtape._src.explain.report import Finding, Report, watching
+from gradtape._src.explain.source import Place
 
 DEEPEST = 3  # breaks of one path that are fixed one after the other
 MOST = 6  # trial runs for one cause
@@ -28,19 +29,7 @@ class Trials:
     def __init__(self, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
         self._run, self._left, self._copies = run, seconds, 0
 
-    def about(self, report: Report) -> None:
-        """Try the fixes of all findings, and write the outcome into their diagnoses."""
-        places: dict[Place, list[Finding]] = {}
-        for finding in report.findings:
-            places.setdefault(finding.place, []).append(finding)
-        for findings in places.values():
-            for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
-                if diagnosis._fixes:
-                    told = self._told(diagnosis, group, findings)
-                    for finding in group:
-                        finding.diagnosis = told
-
-    def _told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
+    def told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
         """Return the Diagnosis with the successful change as its fix, or with the reason why there is none."""
         hindered = self._hindered(group[0])
         if hindered:
@@ -120,5 +109,14 @@ def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:
 
 
 def try_fixes(report: Report, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
-    """Try the fixes of a report's findings in copies of the program, with the arguments of `Trials`."""
-    Trials(run, seconds).about(report)
+    """Try the fixes of a report's findings in copies of the program, with the arguments of `Trials`.
+
+    The outcome is written into the diagnoses.
+    """
+    trials = Trials(run, seconds)
+    for findings in report.by_place.values():
+        for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
+            if diagnosis._fixes:
+                told = trials.told(diagnosis, group, findings)
+                for finding in group:
+                    finding.diagnosis = told

@@ -37,16 +37,16 @@ def tape(tape: GradientTape) -> Any:
     groups = record.groups(fold=True)
     largest = {id(g) for g in sorted(groups, key=_bytes, reverse=True)[:MOST]}
     shown = [group for group in groups if id(group) in largest]
-    kept = [float(sum(op.kept for op in group.ops)) for group in shown]
+    kept = [float(sum(op.kept for op in group)) for group in shown]
     rest = [max(_bytes(group) - k, 0.0) for group, k in zip(shown, kept, strict=True)]
-    labels = [f"{place(group.ops[0].file, group.ops[0].at)}  {text.text(group.line) or ''}" for group in shown]
+    labels = [f"{place(*group[0].where)}  {text.text(group[0].line) or ''}" for group in shown]
     count, total = len(record.ops), sum(op.kept for op in record.ops)
     title = f"{count:,} op{'' if count == 1 else 's'}, {size(total)} kept for the backward pass"
     return bars(labels, [("kept", DARK, kept), ("other results", LIGHT, rest)], title, "bytes")
 
 
 def _bytes(group: Group) -> float:
-    return float(sum([bytes_of(op.aval) for op in group.ops if op.aval is not None]))
+    return float(sum([bytes_of(op.aval) for op in group if op.aval is not None]))
 
 
 @public

@@ -1,4 +1,4 @@
-"""Branches that did not run and loops without a trip: the condition that kept the source's code from running."""
+"""Branches that did not run, loops without a trip, and functions that were not called, with the source in them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import scope_of, statements_under_tape
-from gradtape._src.explain.codes.unused import Unknown
+from gradtape._src.explain.callers import MADE, scope_of, statements_under_tape
+from gradtape._src.explain.codes.instead import used_under_tape
+from gradtape._src.explain.codes.unused import Unknown, Unused
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
@@ -24,7 +25,7 @@ from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
     from gradtape._src.explain.apart import Apart
-    from gradtape._src.explain.breaks import Source, View
+    from gradtape._src.explain.breaks import View
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # attributes that do not use a variable's value
@@ -75,24 +76,43 @@ class BranchNotTaken(Evidence):
                 )
 
 
+class NeverCalled(Unused):
+    """A function that uses the source did not run under the tape."""
+
+    function: str
+
+    def why(self, w: Words) -> str:
+        return f": `{self.function}`, which uses it, did not run under the tape"
+
+    def mend(self, w: Words) -> str:
+        return f"call `{self.function}` and compute {w.target} from what it gives, or leave {w.source} out of the sources"
+
+
 @of_no_way(40)
-def _not_taken(case: Apart) -> Evidence | None:
-    return not_taken(case.view, case.source, case.used, case.names, case.frame)
+def not_taken(case: Apart) -> Evidence | None:
+    """Return the condition, loop or `try` that kept code with one of the names from running; None if all of it may have run.
 
-
-def not_taken(
-    view: View, source: Source, used: dict[Name, None], names: set[str], frame: FrameType | None
-) -> BranchNotTaken | None:
-    """Return the condition, loop or `try` that kept code with one of `names` from running; None if all of it may have run.
-
-    Code in `frame` counts up to the gradient call. The names are those of the source, and of objects that hold it but no used
-    variable; ".head" stands for an attribute of any object.
+    Code in the asking frame counts up to the gradient call. A name such as ".head" stands for an attribute of any object.
     """
-    ran = Ran(_lines(view, used), None if view.tape is None else view.tape.lines)
+    view, names, frame = case.view, case.names, case.frame
+    ran = Ran(_lines(view, case.used), None if view.tape is None else view.tape.lines)
     files = [Unrun(name, file_of(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
     found = next((b for file in files if names and (b := file.first(names)) is not None), None)
-    all_holders = holders(source.variable, frame, set()) if found is None and files else set()
+    all_holders = holders(case.source.variable, frame, set()) if found is None and files else set()
     return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
+
+
+@of_no_way(125)
+def _never_called(case: Apart) -> Evidence | None:
+    """Find the function by the lines that the interpreter noted; ops alone do not tell that it was not called."""
+    noted, name = None if case.view.tape is None else case.view.tape.lines, text.file(case.made)
+    tree = text.tree(name)
+    if noted is None or name is None or tree is None or used_under_tape(case.view, case.source):
+        return None
+    ran, file = Ran((), noted), file_of(tree)
+    functions = [function for use in file.uses(tree, frozenset(case.names)) if (function := file.function(use)) is not None]
+    idle = [function for function in functions if function.name not in MADE and not ran.saw(name, function.body, function.lineno)]
+    return NeverCalled(case.made, function=idle[0].name) if idle else None
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:

@@ -12,8 +12,7 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
-from gradtape._src.explain.codes.instead import asked_with
-from gradtape._src.explain.codes.objects import WrongObject
+from gradtape._src.explain.codes.instead import WrongObject, asked_with
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name, Step
 from gradtape._src.explain.holders import holders, in_an_object, numbers_in, objects, scopes
@@ -21,7 +20,7 @@ from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
     from gradtape._src.explain.apart import Apart
-    from gradtape._src.explain.breaks import Source, View
+    from gradtape._src.explain.breaks import View
 
 READ_BACK = re.compile(r"\b(?:load\w*|restore\w*|read)\(")
 
@@ -207,34 +206,33 @@ def _made_later(history: History, variable: Variable, used: dict[Name, None]) ->
     return Later(variable._made)
 
 
-def computed_again(
-    view: View, source: Source, used: dict[Name, None], frame: FrameType | None
-) -> tuple[Line, Sequence[Called]] | None:
+def computed_again(case: Apart) -> tuple[Line, Sequence[Called]] | None:
     """Return the line that computed the source's value again for the target, and the two models that did so; else None."""
+    source, used, history, steps = case.source, case.used, case.view.history, case.view.history.steps
     if source.variable is not None:
         return None
-    steps = view.history.steps
     made = [steps[name] for name in source.names if name in steps]
     for alike in (False, True):
-        numbers = _numbered(view.history, [*source.names, *used], alike)
+        numbers = _numbered(history, [*source.names, *used], alike)
         own = {numbers[step.name] for step in made}
         again = [steps[name] for name in used if numbers[name] in own and steps[name].op not in COPIES | {None}]
-        again = [step for step in again if any(name not in steps for name in view.history.before([step.name]))]
+        again = [step for step in again if any(name not in steps for name in history.before([step.name]))]
         if again:  # values made of constants alone are all alike
             step = min(again, key=lambda step: step.at)
-            inner, outer = [_functional(line, frame) for line in (made[0].line, step.line)]
+            inner, outer = [_functional(line, case.frame) for line in (made[0].line, step.line)]
             models = () if inner is None or outer is None else (inner, outer)
             if not alike or (models and models[0].given == models[1].given):  # each call turns an array into a new constant
                 return step.line, models
     return None
 
 
-def computed_from(view: View, source: Source, used: dict[Name, None]) -> Line | None:
+def computed_from(case: Apart) -> Line | None:
     """Return the line that computed the source, a tensor, from values that the target uses directly."""
+    view, source = case.view, case.source
     if source.variable is not None or (step := view.history.steps.get(source.names[0])) is None or step.op is None:
         return None
     before = view.history.before(source.names)
-    shared = [name for name in before if name in used and name not in source.names]
+    shared = [name for name in before if name in case.used and name not in source.names]
     return step.line if any(view.watches(name) or view.history.line_of(name)[0] is not None for name in shared) else None
 
 
@@ -399,8 +397,7 @@ def _named(twin: Variable, variable: Variable, frame: FrameType | None, times: i
 
 def _kept(view: View, step: Step, frame: FrameType | None) -> bool:
     """Return whether an object still holds the variable that a step made, such as a layer built at its first call."""
-    numbers = [number for number, holdings in view.history.held.items() if any(name == step.name for _, name in holdings)]
-    return any(in_an_object(journal.variables.get(number), frame) for number in numbers)
+    return in_an_object(view.history.held_by(step.name), frame)
 
 
 def _made_in_tape(view: View, step: Step) -> bool:

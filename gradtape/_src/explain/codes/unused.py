@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterable, Sequence
-from types import FrameType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.programs import journal
@@ -242,13 +241,13 @@ def linear(history: History, source: Source, used: dict[Name, None]) -> Line | N
 
 @of_no_way(100)
 def _computed_again(case: Apart) -> Evidence | None:
-    again = computed_again(case.view, case.source, case.used, case.frame)
+    again = computed_again(case)
     return None if again is None else ComputedAgain(case.made, again=again[0], models=again[1])
 
 
 @of_no_way(110)
 def _computed_beside(case: Apart) -> Evidence | None:
-    derived = computed_from(case.view, case.source, case.used)
+    derived = computed_from(case)
     return None if derived is None else Derived(case.made, derived=derived)
 
 
@@ -282,14 +281,13 @@ def never_read(line: Line) -> bool:
 
 @of_no_way(140)
 def _from_others(case: Apart) -> Evidence | None:
-    given = case.view, case.source, case.targets, case.frame
-    holder = computed_by(*given) if in_an_object(case.source.variable, case.frame) else None
-    return FromOthers(case.made, holder=holder, read=_read(*given), alone=uncalled(*given))
+    holder = computed_by(case) if in_an_object(case.source.variable, case.frame) else None
+    return FromOthers(case.made, holder=holder, read=_read(case), alone=uncalled(case))
 
 
-def _read(view: View, source: Source, targets: Iterable[Name], frame: FrameType | None) -> list[Any]:
+def _read(case: Apart) -> list[Any]:
     """Return the variables from which the target was computed, if they are few, no sources, and held by no object."""
-    numbers = view.history.read_variables(targets)
+    numbers = case.view.history.read_variables(case.targets)
     read = [journal.variables.get(number) for number in sorted(numbers)]
-    few = source.variable is not None and len(read) <= FEW and not numbers & asked_with(view, source)
-    return read if few and not any(v is None or in_an_object(v, frame) for v in read) else []
+    few = case.source.variable is not None and len(read) <= FEW and not numbers & asked_with(case.view, case.source)
+    return read if few and not any(v is None or in_an_object(v, case.frame) for v in read) else []

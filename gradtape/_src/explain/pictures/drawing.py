@@ -64,11 +64,11 @@ def draw(tape: GradientTape, fold: bool = True) -> Drawing:
     if len(groups) > MOST:
         boxes.append(Box("rest", [f"… {len(groups) - MOST:,} more"], "the drawing ends here"))
     first = len(record.watched)
-    of = {op.number: first + i for i, group in enumerate(shown) for op in group.ops}
+    of = {op.number: first + i for i, group in enumerate(shown) for op in group}
     edges = dict.fromkeys(
         (of[number] if number >= 0 else -1 - number, of[op.number])
         for group in shown
-        for op in group.ops
+        for op in group
         for number in op.inputs
         if number < 0 or of[number] != of[op.number]
     )
@@ -77,16 +77,13 @@ def draw(tape: GradientTape, fold: bool = True) -> Drawing:
 
 def _box(group: Group) -> Box:
     """Return the box of one line's ops: place, source text, ops, last result, and kept bytes."""
-    ops, last = group.ops, group.ops[-1]
-    names = " · ".join(op.op for op in ops)
-    kept = sum(op.kept for op in ops)
+    names = " · ".join(op.op for op in group)
+    kept = sum(op.kept for op in group)
     held = f"  {size(kept)} kept" if kept else ""
-    source = text.text(group.line) or ""
-    about = "\n".join([place(last.file, last.at), source, *[f"{op.op}: {described(op.aval)}" for op in ops]])
-    active = any(op.active for op in ops)
-    return Box(
-        "active" if active else "passive", [f"{place(last.file, last.at)}  {source}", names, described(last.aval) + held], about
-    )
+    at, source = place(*group[0].where), text.text(group[0].line) or ""
+    about = "\n".join([at, source, *[f"{op.op}: {described(op.aval)}" for op in group]])
+    active = any(op.active for op in group)
+    return Box("active" if active else "passive", [f"{at}  {source}", names, described(group[-1].aval) + held], about)
 
 
 def _svg(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], layout: PictureLayout) -> str:

@@ -42,7 +42,6 @@ MOST_CALLS = 100
 MOST_OPS = 20_000  # on a page; a larger tape gets no norms of gradients, which would take longer than the script
 MOST_SOURCES = 500  # sources of a call; flawed ones come first
 STATES = ["unrecorded", "recorded", "path", "also", "break"]  # states of a line; a later one overrides
-Place = tuple[str, int]
 Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any]], list[dict[str, Any]]]
 
 
@@ -103,12 +102,12 @@ class Page:
 
     def _mark(self, call: dict[str, Any]) -> None:
         """Mark the lines of a call's breaks, and its sources; in a function these are known only after it ran."""
-        findings = [f for f in self._report.findings if (f.file, f.line) == (call["file"], call["line"])]
+        findings = self._report.by_place.get((call["file"], call["line"]), [])
         states: dict[Any, str] = {(file, line): state for file, line, state in call["lines"]}
         for state in ("also", "break"):
             for d in [d for f in findings for d in (f.diagnosis.also if state == "also" else [f.diagnosis])]:
-                if (at := _place(d.file, d.line)) is not None:
-                    states[at] = state
+                if d.line is not None:
+                    states[d.file, d.line] = state
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
         call["lines"] = [[file, line, state] for (file, line), state in states.items() if file in shown]
@@ -127,9 +126,8 @@ class Page:
         sources: Sequence[Any],
         results: Sequence[Any],
     ) -> dict[str, Any]:
-        where = text.file(call.line), text.number(call.line)
-        findings = [f for f in self._report.findings if (f.file, f.line) == where]
-        said = [d for f in findings for d in (*f.diagnosis.also, f.diagnosis)]
+        where = text.where(call.line)
+        said = [d for f in self._report.by_place.get(where, ()) for d in (*f.diagnosis.also, f.diagnosis)]
         question = question or Question(list(targets), tape, user_frame())
         record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
@@ -137,7 +135,7 @@ class Page:
         states = _line_states(View(question.history, tape._record), targets, sources)
         groups = [part for group in record.groups() for part in self._by_layer(group)]
         faulty = {id(group) for group in _faulty([group for group, _ in groups], said)}
-        shown_groups = list(chosen([(len(group.ops), id(group) in faulty) for group, _ in groups], self._room))
+        shown_groups = list(chosen([(len(group), id(group) in faulty) for group, _ in groups], self._room))
         self._room -= sum(ops for _, ops, _ in shown_groups)
         return {
             "call": text.text(call.line) or "a gradient call",
@@ -156,8 +154,8 @@ class Page:
 
     def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
         """Yield the ops of a line in runs with the same layer, each with the layers around it."""
-        for prefix, ops in itertools.groupby(group.ops, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
-            yield Group(list(ops)), [name for name in prefix.split("/") if name]
+        for prefix, ops in itertools.groupby(group, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
+            yield list(ops), [name for name in prefix.split("/") if name]
 
     def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
         if self._costs is not None:
@@ -211,8 +209,8 @@ def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
     """Return the groups at the lines of breaks; on one line, those with the op, if any."""
     found = []
     for diagnosis in said:
-        at = [group for group in groups if (group.ops[0].file, group.ops[0].at) == (diagnosis.file, diagnosis.line)]
-        found += [group for group in at if any(op.op == diagnosis.op for op in group.ops)] or at
+        at = [group for group in groups if group[0].where == (diagnosis.file, diagnosis.line)]
+        found += [group for group in at if any(op.op == diagnosis.op for op in group)] or at
     return found
 
 
@@ -220,17 +218,17 @@ def _group(
     group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int
 ) -> dict[str, Any]:
     """Return a group of ops of one line and layer, at most `ops` of them; `gap` lines before it are left out."""
-    first = group.ops[0]
-    on_way = any(op.active and op.name in way for op in group.ops)
+    file, line = group[0].where
+    on_way = any(op.active and op.name in way for op in group)
     return {
-        "file": first.file,
-        "line": first.at,
+        "file": file,
+        "line": line,
         "layers": layers,
-        "place": place(first.file, first.at),
-        "source": text.text(group.line) or "",
+        "place": place(file, line),
+        "source": text.text(group[0].line) or "",
         "state": "break" if faulty else "path" if on_way else "recorded",
-        "ops": [_op(op, norms) for op in group.ops[:ops]],
-        "more": len(group.ops) - ops,
+        "ops": [_op(op, norms) for op in group[:ops]],
+        "more": len(group) - ops,
         "gap": gap,
     }
 
@@ -264,21 +262,17 @@ def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> se
     return set(history.before(ends)) & set(history.after(_values(history, sources)))
 
 
-def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
+def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[text.Place, str]:
     """Return the state of each of the user's lines with ops, inside of functions as well."""
     way = _way(view.history, targets, sources)
-    states: dict[Place, str] = {}
+    states: dict[text.Place, str] = {}
     for step in view.history.steps.values():
-        at = _place(text.file(step.line), text.number(step.line))
-        if step.op is None or at is None or any(c.start <= step.at < c.stop for c in view.calls):
+        at = text.where(step.line)
+        if step.op is None or None in at or any(c.start <= step.at < c.stop for c in view.calls):
             continue
         state = "unrecorded" if not view.sees(step.at) else "path" if step.name in way else "recorded"
         states[at] = max(states.get(at, state), state, key=STATES.index)
     return states
-
-
-def _place(file: str | None, line: int | None) -> Place | None:
-    return None if file is None or line is None else (file, line)
 
 
 # -- norms of gradients

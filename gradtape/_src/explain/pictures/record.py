@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
@@ -35,34 +35,19 @@ class Recorded:
     kept: int
 
     @property
-    def file(self) -> str | None:
-        """The user's file."""
-        return text.file(self.line)
-
-    @property
-    def at(self) -> int | None:
-        """The number of the user's line."""
-        return text.number(self.line)
+    def where(self) -> text.Place:
+        """The user's file, and the number of the line in it."""
+        return text.where(self.line)
 
 
-@dataclass(frozen=True)
-class Watched:
+class Watched(NamedTuple):
     """A variable or watched tensor: an input of the tape's ops from outside, or a source."""
 
     name: str
     aval: Any
 
 
-@dataclass
-class Group:
-    """Consecutive ops of one line."""
-
-    ops: list[Recorded]
-
-    @property
-    def line(self) -> Line:
-        """The line of its first op."""
-        return self.ops[0].line
+Group = list[Recorded]  # consecutive ops of one line
 
 
 class Record:
@@ -84,7 +69,6 @@ class Record:
             self._active, self._kept = {journal.origin_of(n) for n in needed.active}, dict(needed.kept())
         else:
             self._active = self.view.active()
-        self._variables = {name: number for number, held in self.history.held.items() for _, name in held}
         self.ops: list[Recorded] = []
         self.watched: list[Watched] = []
         self.place: dict[Name, int] = {}  # name of a value → number of its op, or -1 - k for a watched value
@@ -96,10 +80,10 @@ class Record:
         """Return consecutive ops of one line as groups; each op as a group if not `fold`."""
         groups: list[Group] = []
         for op in self.ops:
-            if fold and groups and (groups[-1].ops[0].file, groups[-1].ops[0].at) == (op.file, op.at):
-                groups[-1].ops.append(op)
+            if fold and groups and groups[-1][0].where == op.where:
+                groups[-1].append(op)
             else:
-                groups.append(Group([op]))
+                groups.append([op])
         return groups
 
     def _enter(self, step: Step) -> None:
@@ -130,7 +114,5 @@ class Record:
 
     def _called(self, name: Name) -> str:
         """Return the user's name of a watched value."""
-        variable = journal.variables.get(self._variables.get(name, -1))
-        if variable is not None:
-            return variable_name(variable)
-        return called(self.history.line_of(name)) or "a tensor"
+        variable = self.history.held_by(name)
+        return variable_name(variable) if variable is not None else called(self.history.line_of(name)) or "a tensor"

@@ -11,7 +11,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import ELEMENT, NUMBER, Node
 from gradtape._src.explain import source as text
-from gradtape._src.explain.pictures.words import called, place, shaped, size, table_text, variable_name
+from gradtape._src.explain.pictures.words import called, place, rendered, shaped, size, table, variable_name
 
 HELD, PENDING, RECOMPUTED, INPUT = "held", "pending", "recomputed", "input"
 
@@ -59,7 +59,7 @@ class Residuals(list[Residual]):
             for r in self
         ]
         title = f"{size(self.bytes)} kept for the backward pass"
-        return table_text(title, ["value", "line", "shape", ">bytes", "state", "needed by"], rows)
+        return rendered(table(title, ["value", "line", "shape", ">bytes", "state", "needed by"], rows))
 
 
 class Needed:
@@ -151,18 +151,12 @@ def residuals(tape: GradientTape) -> Residuals:
         found.append(
             Residual(
                 value,
-                text.file(line),
-                text.number(line),
+                *text.where(line),
                 tuple(of.shape),
                 of.type.name,
                 bytes_of(node.aval),
                 needed.state(node),
-                tuple([(e.node.op.type, *_where(e)) for e in readers]),
+                tuple([(e.node.op.type, *text.where((e.node.code, e.node.offset))) for e in readers]),
             )
         )
     return found
-
-
-def _where(entry: Entry) -> tuple[str | None, int | None]:
-    line = entry.node.code, entry.node.offset
-    return text.file(line), text.number(line)

@@ -36,7 +36,7 @@ class Summary:
             (
                 op.op,
                 layers(op.name[0])(op.name[1]).rstrip("/"),
-                place(op.file, op.at),
+                place(*op.where),
                 short(text.text(op.line) or "", LONGEST),
                 described(op.aval),
                 size(op.kept) if op.kept else "",
@@ -49,9 +49,6 @@ class Summary:
         return len(self._rows)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        yield self._table(options.max_width)
-
-    def _table(self, width: int) -> Table:
         rows = [*self._rows[:MOST]]
         if len(self._rows) > MOST:
             rows.append((f"… {len(self._rows) - MOST:,} more", *[""] * (len(COLUMNS) - 1)))
@@ -60,7 +57,7 @@ class Summary:
         columns: Sequence[str] = COLUMNS
         if not any(row[1] for row in rows):
             columns, rows = (COLUMNS[0], *COLUMNS[2:]), [(row[0], *row[2:]) for row in rows]
-        return table(title, columns, _fitted(columns, rows, width))
+        yield table(title, columns, _fitted(columns, rows, options.max_width))
 
     def __str__(self) -> str:
         return rendered(self)

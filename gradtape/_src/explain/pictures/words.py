@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dis
 import io
 from collections.abc import Sequence
@@ -48,19 +47,12 @@ def described(aval: Any) -> str:
 
 def called(line: Line) -> str | None:
     """Return the name to which a statement assigns the instruction's value: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
-    whole = text.statement(line)
+    whole, (_, last, _, stop) = text.statement(line), text.position(line)
     if whole is None:
         return _stored_at_once(line)
-    if not isinstance(whole, ast.Assign) or len(whole.targets) != 1:
-        return None
-    pairs = [(whole.targets[0], whole.value)]
-    if isinstance(whole.targets[0], ast.Tuple) and isinstance(whole.value, ast.Tuple):
-        pairs = list(zip(whole.targets[0].elts, whole.value.elts, strict=False))
-    _, last, _, stop = text.position(line)
-    for target, value in pairs:  # an expression ends at the same place as its outermost call
-        if (value.end_lineno, value.end_col_offset) == (last, stop) and isinstance(target, (ast.Name, ast.Attribute)):
-            return ast.unparse(target)
-    return None
+    # an expression ends at the same place as its outermost call
+    found = [name for name, value in text.stores(whole) if (value.end_lineno, value.end_col_offset) == (last, stop)]
+    return found[0] if len(found) == 1 and "[" not in found[0] else None
 
 
 def _stored_at_once(line: Line) -> str | None:
@@ -89,11 +81,6 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for row in rows:
         made.add_row(*[Text(cell) for cell in row])  # plain text: source code may contain brackets, which are markup
     return made
-
-
-def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as plain text."""
-    return rendered(table(title, columns, rows))
 
 
 def rendered(made: RenderableType) -> str:
