@@ -36,9 +36,9 @@ BEHIND = (
     Behind(
         "cpu",
         "o2",
-        "Not looked into.",
-        "–",
-        "Open.",
+        "Each array that leaves is noted with the user's line, as its gradient ends there: a third of 0.68 µs.",
+        "One tuple for a note, where there were three, and no call in between: 24 µs of CPU time for 33, TensorFlow 27 in turns.",
+        "A run on a quiet machine.",
     ),
     Behind(
         "cpu",
@@ -141,10 +141,9 @@ BEHIND = (
         "cpu",
         "sg",
         "asdex makes the sums of unit vectors constants of the program, and XLA computes the linear part of the residual with "
-        "them as it compiles. Ours are arguments, as all large constants are.",
-        "In JAX the same entries take 0.07 ms with constants and 0.14 with arguments. Entries without a check of their places, "
-        "which have 32 bits: 0.21 ms for 0.27.",
-        "Open.",
+        "them as it compiles. Ours was computed in each call.",
+        "That part is computed once, as the function is traced: 85 µs of CPU time for 172, asdex 88 in turns.",
+        "A run on a quiet machine.",
     ),
     Behind(
         "gpu",

@@ -83,12 +83,18 @@ class Benchmark:
         return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log, self.device))
 
     def time_per_step(self, row: ModuleType) -> list[Line]:
-        """Measure the seconds per step in steady state: the minimum of interleaved repetitions for each variant."""
+        """Measure the seconds per step in steady state: the minimum of interleaved repetitions, and of a row's PROCESSES."""
         line = Line(row.KEY, row.TITLE, "s", row.TARGETS)
+        for _ in range(getattr(row, "PROCESSES", 1)):
+            self.repeat(row, line)
+        return [line]
+
+    def repeat(self, row: ModuleType, line: Line) -> None:
+        """Measure with one process for each variant that is not noted as wrong."""
         run = "run" if getattr(row, "STEPS_DEPEND", False) else "look"
         with ExitStack() as stack:
             workers = {}
-            for variant in self.variants_of(row):
+            for variant in [variant for variant in self.variants_of(row) if variant.name not in line.reasons]:
                 try:
                     worker = self.worker(variant, stack)
                     worker.prepare(name_of(row))
@@ -102,7 +108,6 @@ class Benchmark:
                 for name, worker in workers.items():
                     (seconds,) = worker.ask(run, steps[name])
                     line.numbers[name] = min(seconds / steps[name], line.numbers.get(name, np.inf))
-        return [line]
 
     def compare(self, row: ModuleType, line: Line, workers: dict[str, WorkerProcess]) -> None:
         """Compare the results of all `workers`, and drop those that deviate by more than the tolerance of `row`."""

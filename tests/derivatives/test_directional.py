@@ -88,7 +88,8 @@ def test_products_of_matrices_take_the_sum_and_not_each_row(monkeypatch):
     assert types.count("MatMul") == 5  # a value, and two derivatives of two products, which XLA merges
     assert "Sum" not in types
     for op, _, *factors in [rows[0].keys[r] for r in rows[0].outputs]:  # what does not move waits for the sum
-        assert op.type == "Mul" and {rows[0].keys[r][0].type for r in factors} == {"MatMul"}
+        vectors = [rows[0].keys[r] for r in factors]
+        assert op.type == "Mul" and {(of.type, rows[0].keys[r][0].type) for of, _, r in vectors} == {("Reshape", "MatMul")}
 
 
 def test_shapes_dtypes_and_maps():

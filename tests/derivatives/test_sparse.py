@@ -6,6 +6,8 @@ import scipy.sparse
 
 import gradtape as tf
 from gradtape import autodiff
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.derivatives import ahead
 
 random = np.random.default_rng(0)
 X = tf.constant(random.normal(size=10))
@@ -192,6 +194,25 @@ def test_a_pattern_used_again_in_a_function_and_differentiated():
         tape.watch(X)
         total = tf.reduce_sum(matrix(X))
     np.testing.assert_allclose(tape.gradient(total, X), np.exp(X.numpy()), 1e-12)
+
+
+def bordered(x):
+    """Return differences, a term that is not linear, and one element whose derivative is a constant."""
+    u = tf.pad(x, [[1, 1]])
+    return tf.concat([u[2:] - 2.0 * u[1:-1] + u[:-2] + tf.exp(x), 3.0 * x[:1]], 0)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 2])
+@pytest.mark.parametrize("f", [bordered, lambda x: 2.0 * x[1:] - x[:-1]], ids=["bordered", "linear"])
+def test_what_only_depends_on_the_vectors_is_computed_as_a_function_is_traced(f, chunk_size, monkeypatch):
+    programs = []
+    monkeypatch.setattr(ahead, "call_vectorized", lambda *given: programs.append(given[0]) or call_vectorized(*given))
+    taken = tf.function(lambda x: autodiff.sparse_jacobian(f, x, format="dense", chunk_size=chunk_size))
+    for x in (X, 2.0 * X):
+        np.testing.assert_allclose(taken(x), autodiff.jacrev(f, x), 1e-12, 1e-12)
+    first, rest = [{key[0].type for key in program.keys} for program in programs]
+    assert "StridedSlice" in first and not rest & {"StridedSliceGrad", "StridedSlice", "Pad"}
+    assert ("Mul" in rest) is (f is bordered)
 
 
 def test_a_gradient_that_is_indexed_slices():

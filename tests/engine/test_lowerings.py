@@ -7,6 +7,7 @@ import pytest
 
 from gradtape._src.core.platform import arrays, lowerings
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
+from gradtape._src.ops.array import gather
 from gradtape._src.ops.image import resize, sampling
 from gradtape._src.ops.linalg import matmul, matrix_functions, systems
 from gradtape._src.ops.nn import convolution_kernels, maxima
@@ -60,6 +61,7 @@ WINDOWS = {extent: sweeps((1, 40, 1, 1), (extent, 1), (1,) * 4, "SAME", (), "NHW
 TAPS = {method: sampling.taps(method, 40, 2, sampling.Grid()) for method in ("bilinear", "area")}
 LARGE, SMALL = {"x": shaped(1024, 1024), "matrix": shaped(1024, 1025)}, {"x": shaped(8, 9), "matrix": shaped(9, 8)}
 PRODUCT = {"contracted": ((1,), (0,)), "dtype": "float32"}
+ROWS = {"axis": 0, "batch_dims": 0}
 IMAGE, MATRIX = shaped(1, 40, 1, 1), shaped(4, 4)
 
 
@@ -79,12 +81,33 @@ IMAGE, MATRIX = shaped(1, 40, 1, 1), shaped(4, 4)
         (matrix_functions._logarithm, [MATRIX], {}, "cuda", "logarithm"),
         (systems._has_no_pivot, [MATRIX], {}, HOST, "has_no_determinant"),
         (systems._has_no_pivot, [MATRIX], {}, "cpu", "has_no_pivot"),
+        (gather._added_up, [shaped(3), shaped(3, dtype="int32")], ROWS | {"shape": (5,)}, "cpu", "side_by_side"),
+        (gather._added_up, [shaped(3, 64), shaped(3, dtype="int32")], ROWS | {"shape": (5, 64)}, "cpu", "added_up"),
+        (gather._added_up, [shaped(3), shaped(3, dtype="int32")], ROWS | {"shape": (5,)}, HOST, "added_up"),
         (philox._blocks_of, [shaped(3, dtype="int64"), MATRIX], {"shift": 1}, HOST, "repeated_blocks"),
         (philox._blocks_of, [shaped(3, dtype="int64"), MATRIX], {"shift": 1}, "cuda", "blocks_of"),
     ],
 )
 def test_sizes_and_devices_choose(of, given, named, platform, expected):
     assert lowerings._named(of.chosen(platform, *given, **named)).rpartition(".")[2] == expected
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("row", [(), (3,)])
+def test_mapped_rows_are_added_up_side_by_side(row, shared):
+    indices, dy = np.array([[1, 4, 1, 9], [0, 2, 2, 2], [3, 3, 3, 3]]), np.random.default_rng(0).normal(size=(2, 3, 4, *row))
+    indices = indices[:1] * np.ones_like(indices) if shared else indices
+    expected = np.zeros((2, 3, 5, *row))
+    for a, b, i in np.ndindex(2, 3, 4):
+        if indices[b, i] < 5:  # others are left out
+            expected[a, b, indices[b, i]] += dy[a, b, i]
+
+    def one(dy, indices):
+        return gather._added_up(dy, indices, shape=(5, *row), **ROWS)
+
+    over_rows = jax.vmap(one, (0, None if shared else 0))
+    found = jax.jit(jax.vmap(over_rows, (0, None)))(dy, indices[0] if shared else indices)
+    np.testing.assert_allclose(found, expected, 1e-6, 1e-6)
 
 
 @pytest.fixture

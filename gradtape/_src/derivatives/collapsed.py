@@ -8,7 +8,6 @@ differentiation" (2025).
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.programs.structured import arity, is_call
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -28,23 +27,14 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
     """Record the sum of the one result of a Program over the rows of the input at `place`."""
     key = ("collapsed", place)
     if key not in program.derived:
-        program.derived[key] = _split(_flat(program), -1 - place)
+        program.derived[key] = _split(flat(program), -1 - place)
     terms, rest = program.derived[key]
     rows = call_vectorized(terms, inputs, [i == place for i in range(len(inputs))])
-    sums = [_sum_of_rows(EagerTensor(n)).node for n in rows]
+    shapes = [a.shape for a in rest.parameters[arity(rest) - len(rows) : arity(rest)]]
+    sums = [reshape(reduce_sum(EagerTensor(n), 0), shape).node for n, shape in zip(rows, shapes, strict=True)]
     others = [n for i, n in enumerate(inputs) if i != place]
     (node,) = tracing.call(rest, (*others, *sums))
     return EagerTensor(node)
-
-
-def _sum_of_rows(rows: Tensor) -> Tensor:
-    """Return the sum over the first axis, computed on a matrix.
-
-    XLA on a CPU would repeat a sum of rows with an axis of length 1 for each column of a product that takes it.
-    """
-    count, *shape = extents_of(rows)
-    summed: Tensor = reshape(reduce_sum(reshape(rows, (count, math.prod(shape))), 0), shape)
-    return summed
 
 
 def _split(program: Program, direction: int) -> tuple[Program, Program]:
@@ -68,7 +58,7 @@ def _split(program: Program, direction: int) -> tuple[Program, Program]:
 
 
 def _summed(program: Program, terms: list[int], moving: set[int], direction: int) -> tuple[Program, Program]:
-    """Return two Programs: of the summands for these terms, and of the result, from the other parameters and the sums.
+    """Return two Programs: of the summands for these terms, as vectors, and of the result, from the others and the sums.
 
     A term may be a product of two moving values and fixed factors. Its summand is the product of the two moving values.
     """
@@ -78,8 +68,9 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
         trace.overrides = None
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
         known: dict[int, Any] = {}
-        _replayed(program, leaves, {}, known)
-        factors = [[EagerTensor(known[r]) for r in places] for places in wanted]
+        replayed(program, leaves, {}, known)
+        # As vectors: XLA on a CPU would copy matrices of one row, and repeat sums of these for each column of a product.
+        factors = [[reshape(EagerTensor(known[r]), [-1]) for r in places] for places in wanted]
         nodes = [functools.reduce(operator.mul, parts).node for parts in factors]
         of_rows = execution.intern(tracing.close(trace, nodes, leaves))
     with tracing.inner() as trace:
@@ -87,7 +78,7 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
         sums = {places: leaf(program.aval_of(places[0]), None) for places in wanted}
         known = {}
-        _replayed(program, leaves, {}, known)
+        replayed(program, leaves, {}, known)
         given = {places[0]: total for places, total in sums.items() if len(places) == 1}
         for term, (places, chain) in products.items():
             first, second = places
@@ -96,7 +87,7 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
                 op, attrs, *references = program.keys[index]
                 along[index] = engine.record(op, tuple([along.get(r, known[r]) for r in references]), attrs)
             given[term] = along[term]
-        results = _replayed(program, leaves, given, {})
+        results = replayed(program, leaves, given, {})
         kept = [x for i, x in enumerate(leaves) if -1 - i != direction]
         return of_rows, execution.intern(tracing.close(trace, results, [*kept, *sums.values()]))
 
@@ -140,15 +131,15 @@ def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
     return len(places) == 1 and (Trait.PRODUCT in op.traits or (Trait.LINEAR_IN_FIRST in op.traits and places[0] == 0))
 
 
-def _flat(program: Program) -> Program:
+def flat(program: Program) -> Program:
     """Inline the calls of a Program."""
     with tracing.inner() as trace:
         trace.overrides = None
         leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        return execution.intern(tracing.close(trace, _replayed(program, leaves, {}), leaves))
+        return execution.intern(tracing.close(trace, replayed(program, leaves, {}), leaves))
 
 
-def _replayed(
+def replayed(
     program: Program, inputs: Sequence[Node], given: Mapping[int, Node], known: dict[int, Any] | None = None
 ) -> list[Any]:
     """Record the ops of a Program and of its calls, except for values that are `given`; return its results."""
@@ -160,7 +151,7 @@ def _replayed(
         if index in given:
             known[index] = given[index]
         elif is_call(op):
-            known[index] = _replayed(attrs[0], values, {})
+            known[index] = replayed(attrs[0], values, {})
         elif op is ELEMENT and isinstance(values[0], list):
             known[index] = values[0][attrs[0]]
         else:

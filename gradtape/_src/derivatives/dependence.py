@@ -28,6 +28,7 @@ from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, bl
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
 from gradtape._src.derivatives.spectral import DERIVATIVE, Derivative
 
+CALLS = ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "custom_vmap_call")  # primitives of JAX
 MOST_TRIPS = 64  # trips up to which the body of a loop is followed trip by trip
 
 
@@ -231,11 +232,11 @@ def _for_any_platform(equation: Any, inputs: Sequence[Value]) -> list[Value]:
 
 def _of_equation(equation: Any, inputs: list[Value]) -> list[Value]:
     primitive, params, outputs = equation.primitive, equation.params, [v.aval for v in equation.outvars]
-    inner = params.get("jaxpr", params.get("call_jaxpr"))
+    inner = next((params[name] for name in ("jaxpr", "call_jaxpr", "call") if name in params), None)
     if all(x.dependence is None for x in inputs):
         known = _results(lambda: primitive.bind(*[x.known() for x in inputs], **params), len(outputs))
         return [Value(a.shape, a.dtype, None, k) for a, k in zip(outputs, known, strict=True)]
-    if primitive.name in ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call") and inner is not None:
+    if primitive.name in CALLS and inner is not None:
         return of_jaxpr(inner.jaxpr, inner.consts, inputs)
     parts = [x.dependence for x in inputs]
     rule = RULES.get(primitive.name)

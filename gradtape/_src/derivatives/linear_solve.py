@@ -208,16 +208,17 @@ def _repeated(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> tup
     """Record x ← (A + 1) x − b while each step is shorter by a fifth; return x, and whether its residual is small."""
     bound = ROUNDING * eps * norm(b)
 
-    def goes_on(x: Any, r: Any, before: Any) -> Any:
-        return logical_and(norm(r) > bound, norm(r) < SHORTER * before)
+    def goes_on(x: Any, r: Any, size: Any, before: Any) -> Any:
+        return logical_and(size > bound, size < SHORTER * before)
 
-    def step(x: Any, r: Any, _: Any) -> Any:
+    def step(x: Any, r: Any, size: Any, _: Any) -> Any:
         x -= r
-        return x, b - product(x), norm(r)
+        r = b - product(x)
+        return x, r, norm(r), size
 
-    start = (zeros(extents_of(b), b.dtype), b, 2.0 * norm(b))
-    x, r, _ = while_loop(goes_on, step, start, maximum_iterations=REPETITIONS)
-    return x, norm(r) <= bound
+    start = (zeros(extents_of(b), b.dtype), b, norm(b), 2.0 * norm(b))
+    x, _, size, _ = while_loop(goes_on, step, start, maximum_iterations=REPETITIONS)
+    return x, size <= bound
 
 
 def _gmres(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> Tensor:
@@ -239,18 +240,18 @@ def _gmres(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> Tensor
         columns += expand_dims(one_hot(j, m, dtype=kind), 1) * (h + size * behind)
         return j + 1, basis + expand_dims(behind, 1) * unit, columns
 
-    def cycle(i: Any, x: Any, r: Any, before: Any) -> Any:
-        size = norm(r)
+    def cycle(i: Any, x: Any, r: Any, size: Any, _: Any) -> Any:
         basis = concat([expand_dims(r / size, 0), zeros((m, n), kind)], 0)
         _, basis, columns = while_loop(lambda j, *_: j < m, step, (0, basis, zeros((m, m + 1), kind)))
         weights = multiply(pinv(columns), size * one_hot(0, m + 1, dtype=kind), transpose_a=True)
         x += multiply(basis[:m], weights, transpose_a=True)
-        return i + 1, x, b - product(x), size
+        r = b - product(x)
+        return i + 1, x, r, norm(r), size
 
-    def goes_on(i: Any, x: Any, r: Any, before: Any) -> Any:
-        return logical_and(i < CYCLES, logical_and(norm(r) > bound, norm(r) < 0.95 * before))
+    def goes_on(i: Any, x: Any, r: Any, size: Any, before: Any) -> Any:
+        return logical_and(i < CYCLES, logical_and(size > bound, size < 0.95 * before))
 
-    start = (0, zeros((n,), kind), b, 2.0 * norm(b))
+    start = (0, zeros((n,), kind), b, norm(b), 2.0 * norm(b))
     return while_loop(goes_on, cycle, start)[1]
 
 

@@ -11,19 +11,20 @@ import numpy as np
 from ml_dtypes import finfo
 
 from gradtape._src.autodiff.backward import vjp_program
-from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
+from gradtape._src.autodiff.vectorized import check_chunk
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import aval
+from gradtape._src.derivatives.ahead import call_ahead
 from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
 from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
@@ -224,7 +225,7 @@ def _products(traced: Recorded, columns: bool, seeds: np.ndarray, kind: Any, chu
         given = list(_starts([a.size for a in traced.results], traced.results))
     parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
     mapped = [*[False] * len(inputs), *[True] * len(parts)]
-    nodes = call_vectorized(execution.intern(program), [*inputs, *map(engine.constant, parts)], mapped, chunk)
+    nodes = call_ahead(program, [*inputs, *map(engine.constant, parts)], mapped, chunk)
     shapes = [[len(seeds), size] for size in sizes]
     blocks = [
         zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)

@@ -1156,7 +1156,10 @@ static Outcome line_here(PyObject **line) {
     if (PyThread_get_thread_ident() != main_thread) return TWIN;
     Outcome outcome = user_line(others, 0, &code, &offset);
     if (outcome != DONE) return outcome;
-    *line = Py_BuildValue("Ni", code, offset);
+    PyObject *number = PyLong_FromLong(offset);
+    *line = number == NULL ? NULL : PyTuple_Pack(2, code, number);
+    Py_DECREF(code);
+    Py_XDECREF(number);
     if (*line != NULL && PyDict_SetItem(journal_names, n_latest, *line) == 0) return DONE;
     Py_CLEAR(*line);
     return FAILED;
@@ -1176,24 +1179,24 @@ static Outcome twin_user_line(Twin *self, PyObject *const *args, Py_ssize_t coun
 /* `journal.left`, in the main thread: (how, node, trace) → None. */
 static Outcome twin_left(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 3 || !Py_IS_TYPE(args[1], Node) || !is(args[2], Trace) || !is_whole(args[2])) return TWIN;
-    PyObject *origin = SLOT(args[1], node_at.origin), *line = NULL, *number = NULL, *noted = NULL, *done = NULL;
+    PyObject *origin = SLOT(args[1], node_at.origin), *line = NULL;
     if (origin == NULL || origin == Py_None) return TWIN;
-    Py_INCREF(origin);
     Outcome outcome = line_here(&line);
-    if (outcome != DONE) goto done;
-    outcome = FAILED;
-    if ((number = PyIter_Next(journal_serial)) == NULL) goto done;
-    Py_ssize_t nodes = PyList_GET_SIZE(SLOT(args[2], trace_at.nodes));
-    noted = Py_BuildValue("((OOOO(On)))", number, args[0], origin, line, SLOT(args[2], trace_at.serial), nodes);
-    if (noted == NULL) goto done;
-    Py_SETREF(noted, PyTuple_Type.tp_new((PyTypeObject *)Left, noted, NULL));
-    if (noted == NULL || (done = PyObject_CallMethodOneArg(exits, n_append, noted)) == NULL) goto done;
-    *result = Py_NewRef(Py_None);
-    outcome = DONE;
-done:
-    Py_DECREF(origin);
-    Py_XDECREF(line);
+    if (outcome != DONE) return outcome;
+    PyObject *number = PyIter_Next(journal_serial), *length = PyLong_FromSsize_t(PyList_GET_SIZE(SLOT(args[2], trace_at.nodes)));
+    PyObject *at = number == NULL || length == NULL ? NULL : PyTuple_Pack(2, SLOT(args[2], trace_at.serial), length);
+    PyObject *noted = at == NULL ? NULL : ((PyTypeObject *)Left)->tp_alloc((PyTypeObject *)Left, 5), *done = NULL;
+    if (noted != NULL) {
+        PyObject *parts[] = {Py_XNewRef(number), Py_NewRef(args[0]), Py_NewRef(origin), Py_XNewRef(line), Py_XNewRef(at)};
+        for (int i = 0; i < 5; i++) PyTuple_SET_ITEM(noted, i, parts[i]);
+        done = PyObject_CallMethodOneArg(exits, n_append, noted);
+    }
+    if (done != NULL) *result = Py_NewRef(Py_None);
+    else outcome = FAILED;
     Py_XDECREF(number);
+    Py_XDECREF(length);
+    Py_XDECREF(at);
+    Py_XDECREF(line);
     Py_XDECREF(noted);
     Py_XDECREF(done);
     return outcome;
@@ -1232,7 +1235,10 @@ static Outcome twin_array(Twin *self, PyObject *const *args, Py_ssize_t count, P
         goto done;
     }
     if ((trace = PyObject_GetAttr(local, n_trace)) == NULL) goto done;
-    if ((noted = PyObject_CallFunctionObjArgs(left, n_array, node, trace, NULL)) == NULL) goto done;
+    outcome = twin_left(self, (PyObject *[]){n_array, node, trace}, 3, &noted);
+    if (outcome == TWIN && (noted = PyObject_CallFunctionObjArgs(left, n_array, node, trace, NULL)) == NULL) outcome = FAILED;
+    if (outcome == FAILED) goto done;
+    outcome = FAILED;
     if ((*result = read_only(value)) != NULL) outcome = DONE;
 done:
     Py_DECREF(node);

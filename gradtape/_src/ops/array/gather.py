@@ -1,13 +1,17 @@
 """`gather`: entries along an axis by index. An index out of range is an error, and is never clamped."""
 
 import functools
+from math import prod
 
+import jax
 import numpy as np
+from jax.custom_batching import custom_vmap
 
 from gradtape._src.core.base.errors import invalid_dtype, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.tensors.convert import node_of, static
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, emit
@@ -17,6 +21,7 @@ from gradtape._src.ops.array.shape import _reshape, host_shape, plain
 from gradtape._src.ops.shapes import same, spoken
 
 INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
+NARROW = 16  # elements of a row below which those of mapped gradients are added up side by side
 
 
 def require_indices(indices):
@@ -119,15 +124,47 @@ def _(dy, params, indices, *, axis, batch_dims):
     flops=flops.of_input(1), traits="own",
 )  # fmt: skip
 def _gather_gradient(dy, indices, *, axis, batch_dims, shape):
-    result = jnp.zeros(shape, dy.dtype)
     if 0 in dy.shape:
-        return result
+        return jnp.zeros(shape, dy.dtype)
+    return _added_up(dy, widened(indices), axis=axis, batch_dims=batch_dims, shape=shape)
+
+
+@lowered("the gradient of a gather")
+def _added_up(dy, indices, *, axis, batch_dims, shape):
     kept, batch = _row_numbers(len(shape), indices.ndim, axis, batch_dims)
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=kept, inserted_window_dims=(axis,), scatter_dims_to_operand_dims=(axis,),
         operand_batching_dims=batch, scatter_indices_batching_dims=batch,
     )  # fmt: skip
-    return lax.scatter_add(result, widened(indices)[..., None], dy, numbers, mode=lax.GatherScatterMode.FILL_OR_DROP)
+    zeros = jnp.zeros(shape, dy.dtype)
+    return lax.scatter_add(zeros, indices[..., None], dy, numbers, mode=lax.GatherScatterMode.FILL_OR_DROP)
+
+
+def _side_by_side(dy, indices, **attributes):
+    """Add up rows; those of a mapped `dy` side by side, as one row."""
+    plain = functools.partial(_added_up.plain, **attributes)
+    alone = custom_vmap(plain)
+
+    @alone.def_vmap
+    def rows(count, mapped, dy, indices):
+        if mapped == [True, False]:
+            shape = (*attributes["shape"], count)
+            found = _added_up.plain(jnp.moveaxis(dy, 0, -1), indices, axis=0, batch_dims=0, shape=shape)
+            return jnp.moveaxis(found, -1, 0), True
+        return jax.vmap(plain, in_axes=[0 if m else None for m in mapped])(dy, indices), True
+
+    return alone(dy, indices)
+
+
+lowering(_added_up, platform=HOST, rule=_added_up.plain, because="NumPy maps nothing")
+lowering(
+    _added_up,
+    platform="cpu",
+    when=lambda dy, indices, *, axis, batch_dims, shape: axis == 0 and not batch_dims and prod(shape[1:]) < NARROW,
+    rule=_side_by_side,
+    because="mapped numbers or narrow rows, as in products with the Hessian of a mesh: XLA adds up rows of eleven numbers in a "
+    "third of the time that eleven numbers far apart take",
+)
 
 
 @gradient(_gather_gradient)
