@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import Recorder
 from gradtape._src.control import as_python, implementations
 from gradtape._src.control.arguments import (
     Arguments,
@@ -121,12 +122,13 @@ class Function:
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # random streams, shared by the traces that are one in TensorFlow
         self._source: Any = None  # the source of seeds for calls that run op by op
+        self._recorder = Recorder()  # of calls that run op by op
         self._opened: dict[Any, ConcreteFunction] = {}  # the traces as they show specs with unknown extents
         _functions.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles, without traces: the copy traces for itself."""
-        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _source _opened".split()
+        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _source _opened _recorder".split()
         return {n: v for n, v in vars(self).items() if n not in own} | {"_instance": self._instance and self._instance()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from gradtape._src.control.passed import Passed
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.declarations.define import verify
-from gradtape._src.core.engine import constant_folding, engine, execution, tracing
+from gradtape._src.core.engine import constant_folding, engine, execution, slices, tracing
 from gradtape._src.core.programs import guards, journal, transcript
 from gradtape._src.core.programs.function_names import operation_names
 from gradtape._src.core.programs.op import Attributes, Op, define
@@ -528,6 +528,7 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
                 if body.transcript is not None:
                     _transcribe(body, body.transcript, arguments, nodes, given)
                 count = len(nodes) - len(body.written)
+                slices.note(zip(body.variables, held, strict=True))
                 put_all(body.written, nodes[count:])
                 return nodes[:count]
 

@@ -371,23 +371,36 @@ def drawn_ahead(source, wishes, count):
 
     `wishes` are the arguments of `draw` in one call. If the context ends in an error, the draws are undone.
     """
+    with _undone_on(Exception, source):
+        states = []
+        for _ in range(count):
+            with drawn_from(source):
+                states.append([source.stream(kind, seed).draw(blocks) for kind, seed, blocks in wishes])
+        yield list(map(np.stack, zip(*states, strict=True)))
+
+
+@contextlib.contextmanager
+def _undone_on(error, source):
+    """Open a context that undoes its draws from the Global `source` if it ends in such an error."""
     with _lock:
         before = {key: stream.position for key, stream in source.streams.items()}
-    states = []
-    for _ in range(count):
-        with drawn_from(source):
-            states.append([source.stream(kind, seed).draw(blocks) for kind, seed, blocks in wishes])
     try:
-        yield list(map(np.stack, zip(*states, strict=True)))
-    except Exception:
+        yield
+    except error:
         for key, stream in source.streams.items():
             stream.position = before.get(key, 0)
         raise
 
 
-def drawn_by_function(source):
-    """Open a context for a function in eager code: its ops draw from `source`, or from the source of a pass over a dataset."""
-    return drawn_from(_local.seeds_of_pass or source)
+@contextlib.contextmanager
+def drawn_by_function(source, signal):
+    """Open a context for a function in eager code: its ops draw from `source`, or from the source of a pass over a dataset.
+
+    The draws are undone if `signal` leaves the context: an exception by which the function begins anew.
+    """
+    source = _local.seeds_of_pass or source
+    with _undone_on(signal, source or _global), drawn_from(source):
+        yield
 
 
 def drawn():
