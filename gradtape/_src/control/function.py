@@ -37,8 +37,7 @@ from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.open_trace import Opened, opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
-from gradtape._src.control.returns import with_returns
-from gradtape._src.control.scope import SINGLETON, Scope, Traced, trace
+from gradtape._src.control.scope import SINGLETON, Scope, Traced, local, trace
 from gradtape._src.core.base import ambient, hooks, locks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
 from gradtape._src.core.base.public import public
@@ -299,24 +298,20 @@ class Function:
         outermost = engine.local.trace.parent is None
         streams = again.streams if again is not None else self._streams if self.is_one() else []
 
-        def run() -> Any:
-            seeds.go_on(streams)
-            return arguments.call(python, parameters)
-
         def once() -> Traced:
             in_loops = functools.partial(loop_over, None if self._instance is None else self._instance())
             through = in_loops if outermost and not arguments.stored else None
-            scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
+            scope, taken = Scope(shaped_by_runs=outermost, through=through, streams=streams), [*parameters]
             scope.elements = Elements(taken, again, take_in_order)
             try:
-                return trace(run, taken, scope, convert=self.result)
+                return trace(lambda: arguments.call(python, parameters), taken, scope, convert=self.result)
             finally:
                 scope.restore()
 
         tried: Traced | engine.NeedsValues
         try:
-            traced, way = on_a_way(lambda: self.made_once(lambda: with_returns(once)), again and again.guide)
-            tried = replace(traced, streams=streams, way=way)
+            traced, way = on_a_way(lambda: self.made_once(lambda: _with_returns(once)), again and again.guide)
+            tried = replace(traced, way=way)
         except engine.NeedsValues as reason:
             tried = reason
         strategy = strategy_of(self, arguments, tried, outermost)
@@ -506,6 +501,22 @@ class Function:
         """The variables that the traced functions use."""
         found = {id(v): v for c in self._traced.values() for v in c.variables}
         return tuple(found.values())
+
+
+def _with_returns(trace: Callable[[], T]) -> T:
+    """Trace a function in which an `if` on a tensor may return in one branch only.
+
+    That is valid if the code after the `if` returns a value, too. Else the function is traced again, and the `if` itself raises,
+    so that a `try` around it sees the error, as in TensorFlow.
+    """
+    with ambient.setting(may_return_partly=True, returned_partly=False):
+        try:
+            return trace()
+        except (ValueError, TypeError):
+            if not local.returned_partly:
+                raise
+        with ambient.setting(may_return_partly=False):
+            return trace()
 
 
 def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:

@@ -141,7 +141,7 @@ def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Pat
 
     If an exploration is running already, `trace` is part of that, and the path is None.
     """
-    if guide is not None or exploring():
+    if guide is not None or local.exploration is not None:
         with setting(exploration=guide or local.exploration):
             return trace(), guide
     with setting(exploration=None):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gradtape._src.control.passed import Passed
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.declarations.define import verify
 from gradtape._src.core.engine import constant_folding, engine, execution, slices, tracing
 from gradtape._src.core.programs import guards, journal, transcript
@@ -53,6 +54,16 @@ READ_ASSIGNED = define(
 )
 
 
+class _Fields:
+    """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did."""
+
+    may_return_partly: bool = field(True, per_replica=True)
+    returned_partly: bool = field(False, per_replica=False)
+
+
+local = declare(_Fields)
+
+
 class MadeFromArguments(engine.NeedsValues):
     """A function creates a variable whose initial value depends on the function's arguments."""
 
@@ -68,8 +79,10 @@ class Scope:
         shaped_by_runs: bool = False,
         trip: Node | None = None,
         through: Any = None,
+        streams: Any = None,
     ) -> None:
         self.nested, self.creates = nested, creates
+        self.streams = streams  # the random streams of other traces of the function, which this one continues
         self.through = through  # makes loops that run on the host, where these are possible
         self.elements: Any = None  # takes elements of iterators, where a call can draw them
         self.loops, self.rebound = 0, list[Callable[[], None]]()  # `rebound` restores the names that loops on the host bind
@@ -179,6 +192,11 @@ class Scope:
         self.targets += targets
 
 
+def loops_on_host(scope: Any) -> bool:
+    """Return whether the host can run loops of the function under trace, whose scope this is."""
+    return isinstance(scope, Scope) and scope.through is not None and engine.local.trace is scope.trace
+
+
 def initial_value(trace: Trace, node: Node) -> Any:
     """Return the value of a trace's node that depends on constants and random numbers only; else MadeFromArguments."""
     drawn = dict(seeds.drawn())
@@ -277,10 +295,10 @@ class Traced:
     streams: Any = None  # random streams, shared with its traces for other shapes
     way: Path | None = None  # the path on which it was traced with symbols
 
-    avals: list[Aval] = field(init=False)  # of the results, and of the new values of variables
-    updated: list[int] = field(init=False)  # the positions in `variables` of those also written
-    assignments: list[Line] = field(init=False)  # the lines that assign the variables in `written`
-    shaped_by_runs: bool = field(init=False)  # whether some results have shapes that depend on values
+    avals: list[Aval] = dataclasses.field(init=False)  # of the results, and of the new values of variables
+    updated: list[int] = dataclasses.field(init=False)  # the positions in `variables` of those also written
+    assignments: list[Line] = dataclasses.field(init=False)  # the lines that assign the variables in `written`
+    shaped_by_runs: bool = dataclasses.field(init=False)  # whether some results have shapes that depend on values
 
     def __post_init__(self) -> None:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
@@ -386,6 +404,7 @@ def trace(
     asked = journal.asked
     if draws:
         scope.draws = seeds.Draws()
+        scope.draws.kept = scope.streams
     with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
         scope.trace = inner
         try:
@@ -434,6 +453,7 @@ def _closed(
         locks=tuple(scope.locks),
         loops=scope.loops,
         takes=() if scope.elements is None else tuple(scope.elements.takes),
+        streams=scope.streams,
     )
 
 
@@ -528,7 +548,8 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
                 if body.transcript is not None:
                     _transcribe(body, body.transcript, arguments, nodes, given)
                 count = len(nodes) - len(body.written)
-                slices.note(zip(body.variables, held, strict=True))
+                if slices.local.before is not None:
+                    slices.note(zip(body.variables, held, strict=True))
                 put_all(body.written, nodes[count:])
                 return nodes[:count]
 
