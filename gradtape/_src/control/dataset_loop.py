@@ -17,10 +17,10 @@ import numpy as np
 
 from gradtape._src.autodiff.eager_record import Recorder, Unrecorded
 from gradtape._src.control.cells import Kept
-from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, on_a_way, taken
+from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, taken
 from gradtape._src.control.loop import check_same, shape_changed
 from gradtape._src.control.open_ways import Ways, extents_in
-from gradtape._src.control.scope import Scope, Traced, call, trace
+from gradtape._src.control.scope import Scope, Traced, call, on_a_way, trace
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import OpError, OutOfRangeError
 from gradtape._src.core.declarations.spec import TensorSpec

@@ -32,12 +32,12 @@ from gradtape._src.control.dataset_loop import ShownLoop, loop_over, take_in_ord
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType, hides_internals
 from gradtape._src.control.implementations import API
-from gradtape._src.control.iterators import Again, Elements, on_a_way
+from gradtape._src.control.iterators import Again, Elements
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.open_trace import Opened, opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
-from gradtape._src.control.scope import SINGLETON, Scope, Traced, local, trace
+from gradtape._src.control.scope import SINGLETON, Scope, Traced, local, on_a_way, trace
 from gradtape._src.core.base import ambient, hooks, locks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
 from gradtape._src.core.base.public import public

@@ -26,8 +26,9 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable, hold_all, put_all, still_hold
 from gradtape._src.core.tensors.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
+from gradtape._src.core.values import dim
 from gradtape._src.core.values.aval import Aval, has_no_shape
-from gradtape._src.core.values.ways import Path
+from gradtape._src.core.values.ways import Guide, Path, first_way
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
@@ -419,6 +420,25 @@ def trace(
         outer.inside.append(Inner(traced.transcript))
     scope.forget()
     return traced
+
+
+def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
+    """Return `trace()` and its path: the `guide`, or a new one if it takes elements of unknown extents.
+
+    If an exploration is running already, `trace` is part of that, and the path is None.
+    """
+    if guide is not None or dim.local.exploration is not None:
+        with setting(exploration=guide or dim.local.exploration):
+            return trace(), guide
+    with setting(exploration=None):
+        try:
+            return trace(), dim.local.exploration
+        except engine.NeedsValues:
+            raise
+        except Exception:
+            if dim.local.exploration is None:
+                raise
+    return first_way(trace, (engine.NeedsValues,))
 
 
 def _closed(
