@@ -288,7 +288,7 @@ class Session:
             )
         array = value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted)
         stated = stated_shape(tensor.node)
-        if tensor.node not in self._graph.unknown_rank and not stated.is_compatible_with(array.shape):
+        if not stated.is_compatible_with(array.shape):
             raise ValueError(f"Cannot feed value of shape {array.shape} for Tensor {name_of(tensor)}, which has shape {stated}")
         return array
 
