@@ -243,8 +243,14 @@ def op_by_op(call: Callable[[], T], source: Any, recorder: Recorder) -> T:
     """Return `call()`, a function that runs op by op. Its ops draw from `source`."""
 
     def drawing() -> T:
-        with seeds.drawn_by_function(source, Unrecorded):
-            return call()
+        stated = seeds.of_function(source)
+        before = seeds.positions(stated)
+        try:
+            with seeds.drawn_from(stated):
+                return call()
+        except Unrecorded:
+            seeds.rewind(stated, before)
+            raise
 
     try:
         return recorder.run(drawing)

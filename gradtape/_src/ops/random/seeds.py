@@ -371,36 +371,33 @@ def drawn_ahead(source, wishes, count):
 
     `wishes` are the arguments of `draw` in one call. If the context ends in an error, the draws are undone.
     """
-    with _undone_on(Exception, source):
-        states = []
-        for _ in range(count):
-            with drawn_from(source):
-                states.append([source.stream(kind, seed).draw(blocks) for kind, seed, blocks in wishes])
-        yield list(map(np.stack, zip(*states, strict=True)))
-
-
-@contextlib.contextmanager
-def _undone_on(error, source):
-    """Open a context that undoes its draws from the Global `source` if it ends in such an error."""
-    with _lock:
-        before = {key: stream.position for key, stream in source.streams.items()}
+    before = positions(source)
+    states = []
+    for _ in range(count):
+        with drawn_from(source):
+            states.append([source.stream(kind, seed).draw(blocks) for kind, seed, blocks in wishes])
     try:
-        yield
-    except error:
-        for key, stream in source.streams.items():
-            stream.position = before.get(key, 0)
+        yield list(map(np.stack, zip(*states, strict=True)))
+    except Exception:
+        rewind(source, before)
         raise
 
 
-@contextlib.contextmanager
-def drawn_by_function(source, signal):
-    """Open a context for a function in eager code: its ops draw from `source`, or from the source of a pass over a dataset.
+def positions(source):
+    """Return the positions of the streams of `source` (None: of the global seed), for `rewind`."""
+    with _lock:
+        return {key: stream.position for key, stream in (source or _global).streams.items()}
 
-    The draws are undone if `signal` leaves the context: an exception by which the function begins anew.
-    """
-    source = _local.seeds_of_pass or source
-    with _undone_on(signal, source or _global), drawn_from(source):
-        yield
+
+def rewind(source, before):
+    """Undo the draws from `source` (None: from the global seed) since its streams had the positions `before`."""
+    for key, stream in (source or _global).streams.items():
+        stream.position = before.get(key, 0)
+
+
+def of_function(source):
+    """Return the source of seeds for a function in eager code: that of a pass over a dataset, or else `source`."""
+    return _local.seeds_of_pass or source
 
 
 def drawn():
