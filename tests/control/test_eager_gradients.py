@@ -111,6 +111,62 @@ def test_of_a_method_by_another():
     np.testing.assert_allclose(model.step(), [2, 0, 6])
 
 
+def test_by_a_function_that_no_code_names():
+    derive = {"how": getattr(tf, "gra" + "dients")}
+    slopes = tf.function(lambda x: derive["how"](positive(x) ** 2, x)[0])
+    np.testing.assert_allclose(slopes(tf.constant(X)), [2, 0, 6])
+
+
+@pytest.mark.parametrize("flushes", [False, True])
+def test_variables_assigned_before_the_first_request_are_assigned_once(flushes):
+    v, w, u = tf.Variable(1.0), tf.Variable(1.0), tf.Variable(1.0)
+    double = tf.function(lambda: w.assign(w * 2.0))
+    double()
+
+    @tf.function
+    def step(x):
+        v.assign_add(1.0)
+        double()
+        u.assign(v + w)
+        y = positive(x) * v
+        if flushes:
+            u.assign(u + 1.0).numpy()
+        return tf.gradients(y, x)[0]
+
+    v.assign_add(1.0)
+    for count in (1, 2):
+        np.testing.assert_allclose(step(tf.constant(X)), [2.0 + count, 0, 2.0 + count])
+        assert (float(v), float(w), float(u)) == (2.0 + count, 2.0 * 2**count, 2.0 + count + 2.0 * 2**count + flushes)
+
+
+def test_random_numbers_before_the_first_request_are_drawn_once():
+    def noisy(x, derived):
+        noise = tf.random.normal([])
+        y = positive(x) * noise
+        return noise, tf.gradients(y, x)[0] if derived else y
+
+    drawn = []
+    for derived in (True, False):
+        tf.random.set_seed(5)
+        function = tf.function(noisy)
+        drawn.append([float(function(tf.constant(X), derived)[0]) for _ in range(3)])
+    assert drawn[0] == drawn[1]
+
+
+def test_in_a_function_that_another_one_calls_op_by_op():
+    inner = tf.function(lambda x: tf.gradients(positive(x) ** 2, x)[0])
+
+    @tf.function
+    def outer(x):
+        slope = inner(positive(x))
+        return slope, tf.gradients(positive(x) ** 3, x)[0]
+
+    for _ in range(2):
+        slope, own = outer(tf.constant(X))
+        np.testing.assert_allclose(slope, [2, 6])
+        np.testing.assert_allclose(own, [3, 0, 27])
+
+
 def test_over_a_dataset():
     v = tf.Variable(1.0)
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from types import CodeType
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.tracebacks import internal
-from gradtape._src.core.engine import engine
+from gradtape._src.core.engine import engine, slices
 from gradtape._src.core.engine.tracing import as_function
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.variable import Variable
 
-ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
+T = TypeVar("T")
+
+
+class Unrecorded(BaseException):
+    """The signal of a function without a record that asks for a gradient: its call begins anew, with a record."""
 
 
 class _Fields:
@@ -28,46 +30,33 @@ class _Fields:
 _local = declare(_Fields)
 
 
-def asks_for_gradients(python: Any) -> bool:
-    """Return whether a function, or one that it names, calls a function that differentiates without a tape.
+class Recorder:
+    """Runs a function as eager code. It is recorded from the call on that first asks for a gradient.
 
-    Only such a function is recorded, since a record keeps all values alive until the function returns.
+    Other functions are not recorded, since a record keeps all values alive until the function returns. The first call that asks
+    begins anew: variables that it has assigned get their values back, but its prints and Python functions are repeated.
     """
-    waiting, seen = [python], set()
-    while waiting:
-        found = waiting.pop()
-        found = getattr(found, "python_function", found)
-        of = getattr(found, "__self__", None)
-        found = getattr(found, "__func__", found)
-        code = getattr(found, "__code__", None)
-        if code is None or code in seen or internal[code.co_filename]:
-            continue
-        seen.add(code)
-        names = _names(code)
-        if names & ASKING:
-            return True
-        waiting += [found.__globals__[name] for name in names if name in found.__globals__]
-        for cell in found.__closure__ or ():
-            with contextlib.suppress(ValueError):  # the name is not bound yet
-                waiting.append(cell.cell_contents)
-        waiting += [getattr(of, name, None) for name in names if hasattr(type(of), name)]
-    return False
 
+    def __init__(self) -> None:
+        self._asks = False
 
-def _names(code: CodeType) -> set[str]:
-    """Return the names in the code of a function and its inner functions."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found |= _names(constant)
-    return found
-
-
-@contextlib.contextmanager
-def recorded(wanted: bool) -> Iterator[None]:
-    """Open a context for a function that runs as eager code. It is recorded if `wanted`, unless a record is open already."""
-    with as_function(), _record() if wanted and _local.record is None else contextlib.nullcontext():
-        yield
+    def run(self, call: Callable[[], T]) -> T:
+        """Return `call()`. It is recorded as part of a surrounding record, if there is one."""
+        with as_function():
+            if _local.record is not None:
+                return call()
+            if not self._asks:
+                before = {id(variable): (variable, variable._tensor) for variable, _ in engine.local.trace.assigned}
+                with setting(before=before):
+                    try:
+                        return call()
+                    except Unrecorded:
+                        slices.note(engine.local.trace.assigned)
+                for variable, value in before.values():
+                    variable._restore(value)
+                self._asks = True
+            with _record():
+                return call()
 
 
 @contextlib.contextmanager
@@ -82,8 +71,15 @@ def _record() -> Iterator[None]:
 
 
 def recording() -> bool:
-    """Return whether `gradients` has something to differentiate: a graph, a function under trace, or a record of eager code."""
-    return engine.local.trace.scope is not None or _local.record is not None
+    """Return whether `gradients` has something to differentiate: a graph, a function under trace, or a record of eager code.
+
+    In a function that runs as eager code without a record, it raises the signal to begin anew.
+    """
+    if engine.local.trace.scope is not None or _local.record is not None:
+        return True
+    if slices.local.before is not None:
+        raise Unrecorded
+    return False
 
 
 def entries() -> list[Entry]:

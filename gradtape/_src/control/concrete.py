@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.autodiff.eager_record import asks_for_gradients
 from gradtape._src.control.arguments import Arguments, misfit
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
@@ -83,7 +82,6 @@ class OpByOp:
     def __init__(self, function: Function, reason: Exception, line: Line | None = None) -> None:
         self.reason, self._line = reason, line_of(reason) if line is None else line
         self._once = isinstance(reason, MadeFromArguments)
-        self._recorded = asks_for_gradients(function.python_function)
         # The trace made after a first call starts its random streams anew, so the first call draws from the global seed.
         self._seeds = None if self._once else function.source()
 
@@ -100,10 +98,12 @@ class OpByOp:
         return self._results(function, arguments, nodes)
 
     def _results(self, function: Function, arguments: Arguments, nodes: Sequence[Node]) -> Any:
-        with op_by_op(self._seeds, self._recorded), in_function():
-            results = arguments.call(function.transformed(), nodes)
-            results = joined(results) if on_tape() else results
-        found, structure = flatten_results(results, function.result)
+        def run() -> Any:
+            with in_function():
+                results = arguments.call(function.transformed(), nodes)
+                return joined(results) if on_tape() else results
+
+        found, structure = flatten_results(op_by_op(run, self._seeds, function._recorder), function.result)
         return structure.pack(found)
 
 

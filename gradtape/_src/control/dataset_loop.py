@@ -11,16 +11,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from gradtape._src.autodiff.eager_record import recorded
+from gradtape._src.autodiff.eager_record import Recorder, Unrecorded
 from gradtape._src.control.cells import Kept
-from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, on_a_way, taken
+from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, taken
 from gradtape._src.control.loop import check_same, shape_changed
 from gradtape._src.control.open_ways import Ways, extents_in
-from gradtape._src.control.scope import Scope, Traced, call, trace
+from gradtape._src.control.scope import Scope, Traced, call, on_a_way, trace
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import OpError, OutOfRangeError
 from gradtape._src.core.declarations.spec import TensorSpec
@@ -42,6 +42,7 @@ from gradtape._src.core.values.ways import Guide, following
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random import seeds
 
+T = TypeVar("T")
 NUMBER = aval((), np.dtype(np.int64))
 
 Avals = tuple[Aval, ...]  # the Avals of the tensors of one element
@@ -106,7 +107,7 @@ class DatasetLoop:
         self._carry = [node.aval for node in state.start]
         self._specs, self._nest = nest.flatten_with_spec(dataset.element_spec, nest.EXPANDED)
         self._around = engine.local.trace
-        self._step = Kept(step, instance)
+        self._step, self._recorder = Kept(step, instance), Recorder()
         self._bodies: dict[Avals, Traced | None] = {}  # None: the body runs as eager code
         self._ways = Ways[Traced](lambda traced: traced)
         self.body = self._first(step)
@@ -234,16 +235,25 @@ class DatasetLoop:
 
     def as_eager_code(self, carry: Sequence[Node], element: Sequence[Node]) -> list[Node]:
         """Run a trip as eager code."""
-        with self._step.called() as step, op_by_op(seeds.begun()):
-            return [tensor(x).node for x in self._trip(step, carry, element)]
+        with self._step.called() as step:
+            return op_by_op(lambda: [tensor(x).node for x in self._trip(step, carry, element)], seeds.begun(), self._recorder)
 
 
-@contextlib.contextmanager
-def op_by_op(source: Any, record: bool = False) -> Iterator[None]:
-    """Open a context in which a function runs op by op. Its ops draw from `source`; see `recorded` for `record`."""
+def op_by_op(call: Callable[[], T], source: Any, recorder: Recorder) -> T:
+    """Return `call()`, a function that runs op by op. Its ops draw from `source`."""
+
+    def drawing() -> T:
+        stated = seeds.of_function(source)
+        before = seeds.positions(stated)
+        try:
+            with seeds.drawn_from(stated):
+                return call()
+        except Unrecorded:
+            seeds.rewind(stated, before)
+            raise
+
     try:
-        with recorded(record), seeds.drawn_by_function(source):
-            yield
+        return recorder.run(drawing)
     except StopIteration:  # the caller's loop must not end on it
         raise OutOfRangeError(None, None, END) from None
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gradtape._src.autodiff.eager_record import Recorder
 from gradtape._src.control import as_python, implementations
 from gradtape._src.control.arguments import (
     Arguments,
@@ -31,13 +32,12 @@ from gradtape._src.control.dataset_loop import ShownLoop, loop_over, take_in_ord
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType, hides_internals
 from gradtape._src.control.implementations import API
-from gradtape._src.control.iterators import Again, Elements, on_a_way
+from gradtape._src.control.iterators import Again, Elements
 from gradtape._src.control.methods import Gone, reference
 from gradtape._src.control.open_trace import Opened, opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
-from gradtape._src.control.returns import with_returns
-from gradtape._src.control.scope import SINGLETON, Scope, Traced, trace
+from gradtape._src.control.scope import SINGLETON, Scope, Traced, local, on_a_way, trace
 from gradtape._src.core.base import ambient, hooks, locks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
 from gradtape._src.core.base.public import public
@@ -121,12 +121,13 @@ class Function:
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # random streams, shared by the traces that are one in TensorFlow
         self._source: Any = None  # the source of seeds for calls that run op by op
+        self._recorder = Recorder()  # of calls that run op by op
         self._opened: dict[Any, ConcreteFunction] = {}  # the traces as they show specs with unknown extents
         _functions.add(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles, without traces: the copy traces for itself."""
-        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _source _opened".split()
+        own = "_signatures _traced _seen _calls _traces _lock _bound _streams _source _opened _recorder".split()
         return {n: v for n, v in vars(self).items() if n not in own} | {"_instance": self._instance and self._instance()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -297,24 +298,20 @@ class Function:
         outermost = engine.local.trace.parent is None
         streams = again.streams if again is not None else self._streams if self.is_one() else []
 
-        def run() -> Any:
-            seeds.go_on(streams)
-            return arguments.call(python, parameters)
-
         def once() -> Traced:
             in_loops = functools.partial(loop_over, None if self._instance is None else self._instance())
             through = in_loops if outermost and not arguments.stored else None
-            scope, taken = Scope(shaped_by_runs=outermost, through=through), [*parameters]
+            scope, taken = Scope(shaped_by_runs=outermost, through=through, streams=streams), [*parameters]
             scope.elements = Elements(taken, again, take_in_order)
             try:
-                return trace(run, taken, scope, convert=self.result)
+                return trace(lambda: arguments.call(python, parameters), taken, scope, convert=self.result)
             finally:
                 scope.restore()
 
         tried: Traced | engine.NeedsValues
         try:
-            traced, way = on_a_way(lambda: self.made_once(lambda: with_returns(once)), again and again.guide)
-            tried = replace(traced, streams=streams, way=way)
+            traced, way = on_a_way(lambda: self.made_once(lambda: _with_returns(once)), again and again.guide)
+            tried = replace(traced, way=way)
         except engine.NeedsValues as reason:
             tried = reason
         strategy = strategy_of(self, arguments, tried, outermost)
@@ -504,6 +501,22 @@ class Function:
         """The variables that the traced functions use."""
         found = {id(v): v for c in self._traced.values() for v in c.variables}
         return tuple(found.values())
+
+
+def _with_returns(trace: Callable[[], T]) -> T:
+    """Trace a function in which an `if` on a tensor may return in one branch only.
+
+    That is valid if the code after the `if` returns a value, too. Else the function is traced again, and the `if` itself raises,
+    so that a `try` around it sees the error, as in TensorFlow.
+    """
+    with ambient.setting(may_return_partly=True, returned_partly=False):
+        try:
+            return trace()
+        except (ValueError, TypeError):
+            if not local.returned_partly:
+                raise
+        with ambient.setting(may_return_partly=False):
+            return trace()
 
 
 def _belongs_to(state: Trace, found: ConcreteFunction) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from gradtape._src.control.bound_names import UNDEFINED, BoundState, can_be_tensor, empty, flatten, probed, returned, tensor_dtype
 from gradtape._src.control.dataset_loop import Count, LoopState, ThroughEagerCode, can_be_op, record_loop, under_a_tape
 from gradtape._src.control.iterators import TakesElement
-from gradtape._src.control.scope import Scope
+from gradtape._src.control.scope import loops_on_host
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
@@ -24,13 +24,6 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast, select, shape as array
 
 MOST = np.iinfo(np.int64).max
-
-
-def _scope() -> Scope | None:
-    """Return the scope under trace if its loops can run on the host, else None."""
-    scope: Any = engine.local.trace.scope
-    fits = isinstance(scope, Scope) and scope.through is not None and engine.local.trace is scope.trace
-    return scope if fits else None
 
 
 def loop_on_host(
@@ -42,8 +35,8 @@ def loop_on_host(
     set_state: Any,
 ) -> list[Tensor]:
     """Record a loop over `source` that runs while `test` holds; return the names' tensors after it."""
-    scope = _scope()
-    assert scope is not None and scope.through is not None
+    scope: Any = engine.local.trace.scope
+    assert loops_on_host(scope)
     before = get_state()
 
     def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
@@ -69,7 +62,7 @@ def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_st
     before = get_state()
     if not can_be_op(dataset):
         raise under_a_tape()
-    if _scope() is None:
+    if not loops_on_host(engine.local.trace.scope):
         raise ThroughEagerCode(
             "the function takes a variable as an argument, or the loop stands in a function inside of it",
             "Let the function use the variable from outside, and put the loop into the function that is called.",
@@ -83,31 +76,6 @@ def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_st
         raise ThroughEagerCode("whether it begins depends on values", "Decide before the loop whether it runs.")
     held = BoundState(before, names)
     set_state(held.pack(loop_on_host(dataset, held, body, extra_test, get_state, set_state)))
-
-
-class Attempt:
-    """A context for recording a statement as one op; `failed` if it takes elements, so that the host must run it."""
-
-    def __init__(self, get_state: Any, set_state: Any) -> None:
-        self.failed = False
-        self._scope = _scope()
-        self._before, self._set_state = get_state(), set_state
-        self._inside = 0 if self._scope is None else len(self._scope.inside)
-
-    def __enter__(self) -> Attempt:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, _: Any) -> bool:
-        if (
-            not isinstance(error, (TakesElement, ThroughEagerCode))
-            or self._scope is None
-            or any(t() is not None for t in engine.local.tapes)
-        ):
-            return False
-        del self._scope.inside[self._inside :]
-        self._set_state(self._before)
-        self.failed = True
-        return True
 
 
 def while_on_host(holds: Any, limit: Any, state: BoundState, run: Any, test: Any, get_state: Any, set_state: Any) -> list[Tensor]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec, of_calls
 from gradtape._src.control.open_ways import extents_in
 from gradtape._src.control.scope import Scope
-from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import OpError, OutOfRangeError
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
@@ -28,10 +28,8 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import handle
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.core.values.dim import exploring, follow, local, unknown
-from gradtape._src.core.values.ways import Guide, Path, first_way
-
-T = TypeVar("T")
+from gradtape._src.core.values.dim import exploring, follow, unknown
+from gradtape._src.core.values.ways import Guide, Path
 
 HOLDS = aval((), np.dtype(np.bool_))
 _NONE = object()
@@ -76,6 +74,7 @@ class Again(NamedTuple):
     guide: Guide | None = None
 
 
+@dataclass
 class Elements:
     """The elements taken while a function is traced, which become `parameters`.
 
@@ -83,41 +82,40 @@ class Elements:
     taken after (`behind`) a loop over the same iterator is drawn by an op, which `in_order` records.
     """
 
-    def __init__(
-        self, parameters: list[Node], again: Again | None = None, in_order: Callable[..., list[Node]] | None = None
-    ) -> None:
-        self.takes: list[Take] = []
-        self.behind: list[Any] = []
-        self._parameters, self._again, self._in_order = parameters, again, in_order
+    parameters: list[Node]
+    again: Again | None = None
+    in_order: Callable[..., list[Node]] | None = None
+    takes: list[Take] = field(default_factory=list)
+    behind: list[Any] = field(default_factory=list)
 
     def symbols(self, source: ElementIterator, optional: bool) -> list[Node]:
         """Return symbols for the next element of `source`; with `optional`, the first one says whether there is an element."""
         if any(other is source for other in self.behind):
             avals = _avals(source)
-            if self._in_order is None or any(a.open for a in avals):
+            if self.in_order is None or any(a.open for a in avals):
                 raise TakesElement(
                     "behind a loop that takes some, an element must have a shape that is known: batch with drop_remainder=True"
                 )
-            return self._in_order(source, optional, (HOLDS, *avals) if optional else avals)
-        if self._again is None:
+            return self.in_order(source, optional, (HOLDS, *avals) if optional else avals)
+        if self.again is None:
             avals = (HOLDS, *_avals(source)) if optional else _avals(source)
         else:
             avals = self._known(source, optional)
         nodes = [leaf(a, None) for a in avals]
         self.takes.append(Take(source, optional, avals, journal.user_line()))
-        self._parameters += nodes
+        self.parameters += nodes
         return nodes
 
     def _known(self, source: ElementIterator, optional: bool) -> tuple[Aval, ...]:
-        assert self._again is not None, "its elements are known"
-        place, takes = len(self.takes), self._again.takes
+        assert self.again is not None, "its elements are known"
+        place, takes = len(self.takes), self.again.takes
         known = takes[place] if place < len(takes) else None
         if known is None or (known.source, known.optional) != (source, optional):
             raise TakesElement("which it takes depends on their shapes")
-        if self._again.guide is None:
+        if self.again.guide is None:
             return known.avals
         symbols = (*known.avals[:optional], *_avals(source))
-        guide = self._again.guide
+        guide = self.again.guide
         guide.at = {**guide.at, **(extents_in(symbols, known.avals) or {})}
         return symbols
 
@@ -134,25 +132,6 @@ def _avals(source: ElementIterator) -> tuple[Aval, ...]:
     if not dense(source.element_spec) or any(s.shape.rank is None for s in specs):
         raise TakesElement("not all of them are dense tensors of a known rank")
     return of_specs(specs)
-
-
-def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
-    """Return `trace()` and its path: the `guide`, or a new one if it takes elements of unknown extents.
-
-    If an exploration is running already, `trace` is part of that, and the path is None.
-    """
-    if guide is not None or exploring():
-        with setting(exploration=guide or local.exploration):
-            return trace(), guide
-    with setting(exploration=None):
-        try:
-            return trace(), local.exploration
-        except engine.NeedsValues:
-            raise
-        except Exception:
-            if local.exploration is None:
-                raise
-    return first_way(trace, (engine.NeedsValues,))
 
 
 def of_specs(specs: Sequence[Any]) -> tuple[Aval, ...]:

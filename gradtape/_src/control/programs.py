@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradtape._src.core.engine import execution
@@ -19,22 +19,19 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
     `outputs` are positions of parameters to return after the program's own outputs.
     """
     count = len(program.parameters) - len(program.constants)
-    new = [-1 - place for place in places[:count]] + [-1 - len(parameters) - k for k in range(len(program.constants))]
-
-    def moved(reference: int) -> int:
-        return reference if reference >= 0 else new[-1 - reference]
-
-    keys = tuple([(*key[:2], *map(moved, key[2:])) for key in program.keys])
-    given = (*map(moved, program.outputs), *[-1 - place for place in outputs])
-    constants = program.parameters[count:]
-    return execution.intern(Program(keys, program.avals, (*parameters, *constants), given, program.constants, program.lines))
+    places = [*places[:count], *range(len(parameters), len(parameters) + len(program.constants))]
+    number = _nodes(program) | {-1 - k: -1 - place for k, place in enumerate(places)}
+    given = [*[number[r] for r in program.outputs], *[-1 - place for place in outputs]]
+    whole = range(len(program.keys))
+    return execution.intern(_renumbered(program, whole, number, (*parameters, *program.parameters[count:]), given))
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
     """Return `program` with the outputs at these positions, without ops that only other outputs need; effects stay."""
     wanted = [program.outputs[i] for i in outputs]
     kept = _needed(program.keys, [*wanted, *[i for i, key in enumerate(program.keys) if effectful(key)]])
-    return _renumbered(program, kept, wanted, program.parameters, {})
+    number = _parameters(program) | {i: n for n, i in enumerate(kept)}
+    return execution.intern(_renumbered(program, kept, number, program.parameters, [number[r] for r in wanted]))
 
 
 def ordered(program: Program, outputs: Sequence[int]) -> Program:
@@ -46,16 +43,10 @@ def ordered(program: Program, outputs: Sequence[int]) -> Program:
 def narrowed(program: Program, kept: Sequence[int]) -> Program:
     """Return `program` with the parameters at the positions `kept`; it must not read others."""
     count = len(program.parameters) - len(program.constants)
-    number = {-1 - old: -1 - new for new, old in enumerate(kept)}
-    number |= {-1 - count - k: -1 - len(kept) - k for k in range(len(program.constants))}
-    return Program(
-        tuple([(*key[:2], *[number.get(r, r) for r in key[2:]]) for key in program.keys]),
-        program.avals,
-        (*[program.parameters[i] for i in kept], *program.parameters[count:]),
-        tuple([number.get(r, r) for r in program.outputs]),
-        program.constants,
-        program.lines,
-    )
+    places = [*kept, *range(count, len(program.parameters))]
+    number = _nodes(program) | {-1 - old: -1 - new for new, old in enumerate(places)}
+    parameters = [program.parameters[i] for i in places]
+    return _renumbered(program, range(len(program.keys)), number, parameters, [number[r] for r in program.outputs])
 
 
 def part(program: Program, nodes: range) -> tuple[Program, list[int], list[int]]:
@@ -70,14 +61,9 @@ def part(program: Program, nodes: range) -> tuple[Program, list[int], list[int]]
     later = {r for key in program.keys[nodes.stop :] for r in key[2:]} | set(program.outputs)
     outputs = [i for i in nodes if i in later]
     number = {r: -1 - k for k, r in enumerate([*inputs, *own])} | {i: k for k, i in enumerate(nodes)}
-    made = Program(
-        tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in nodes]),
-        tuple([program.avals[i] for i in nodes]),
-        tuple([program.aval_of(r) for r in [*inputs, *own]]),
-        tuple([number[i] for i in outputs]),
-        tuple([program.constants[-1 - r - count] for r in own]),
-        _lines(program, nodes),
-    )
+    parameters = [program.aval_of(r) for r in [*inputs, *own]]
+    constants = [program.constants[-1 - r - count] for r in own]
+    made = _renumbered(program, nodes, number, parameters, [number[i] for i in outputs], constants)
     return execution.intern(made), inputs, outputs
 
 
@@ -96,15 +82,27 @@ def _lines(program: Program, kept: Sequence[int]) -> tuple[Line, ...]:
     return tuple([program.lines[i] for i in kept]) if program.lines else ((None, 0),) * len(kept)
 
 
+def _nodes(program: Program) -> dict[int, int]:
+    return {i: i for i in range(len(program.keys))}
+
+
+def _parameters(program: Program) -> dict[int, int]:
+    return {-1 - k: -1 - k for k in range(len(program.parameters))}
+
+
 def _renumbered(
-    program: Program, kept: Sequence[int], outputs: Sequence[int], parameters: Sequence[Aval], replaced: dict[int, int]
+    program: Program,
+    kept: Sequence[int],
+    number: Mapping[int, int],
+    parameters: Sequence[Aval],
+    outputs: Sequence[int],
+    constants: Sequence[Any] | None = None,
 ) -> Program:
-    """Renumber the nodes `kept`, and replace the references in `replaced` by parameters of the new Program."""
-    number = {-1 - k: -1 - k for k in range(len(program.parameters))} | {i: n for n, i in enumerate(kept)} | replaced
+    """Return a Program of the nodes `kept`, whose inputs get new references by `number`; `outputs` are new references."""
     keys = tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in kept])
     avals = tuple([program.avals[i] for i in kept])
-    given = tuple([number[r] for r in outputs])
-    return execution.intern(Program(keys, avals, tuple(parameters), given, program.constants, _lines(program, kept)))
+    constants = program.constants if constants is None else tuple(constants)
+    return Program(keys, avals, tuple(parameters), tuple(outputs), constants, _lines(program, kept))
 
 
 def linearized(
@@ -204,11 +202,8 @@ def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], re
     number |= {-1 - count - k: -1 - count - len(residuals) - k for k in range(len(constants))}
     number |= {i: n for n, i in enumerate(kept)}
     number |= {r: -1 - count - k for k, r in enumerate(replaced)}
-    keys = tuple([(*derived.keys[i][:2], *[number[r] for r in derived.keys[i][2:]]) for i in kept])
-    avals = tuple([derived.avals[i] for i in kept])
     parameters = (*derived.parameters[:count], *residuals, *constants)
-    outputs = tuple([number[r] for r in derived.outputs])
-    return execution.intern(Program(keys, avals, parameters, outputs, derived.constants, _lines(derived, kept)))
+    return execution.intern(_renumbered(derived, kept, number, parameters, [number[r] for r in derived.outputs]))
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
@@ -245,7 +240,7 @@ def _merged(program: Program) -> Program:
     for index, key in enumerate(program.keys):
         moved = (*key[:2], *[number[r] for r in key[2:]])
         number[index] = index if effectful(key) else known.setdefault(moved, index)
-    keys = tuple([(*key[:2], *[number[r] for r in key[2:]]) for key in program.keys])
-    merged = Program(keys, program.avals, program.parameters, (), program.constants, program.lines)
-    kept = [i for i in range(len(keys)) if number[i] == i]
-    return _renumbered(merged, kept, [number[r] for r in program.outputs], program.parameters, {})
+    kept = [i for i in range(len(program.keys)) if number[i] == i]
+    place = _parameters(program) | {i: n for n, i in enumerate(kept)}
+    number = {r: place[same] for r, same in number.items()}
+    return execution.intern(_renumbered(program, kept, number, program.parameters, [number[r] for r in program.outputs]))

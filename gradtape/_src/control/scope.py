@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gradtape._src.control.passed import Passed
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.ambient import setting
+from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.declarations.define import verify
-from gradtape._src.core.engine import constant_folding, engine, execution, tracing
+from gradtape._src.core.engine import constant_folding, engine, execution, slices, tracing
 from gradtape._src.core.programs import guards, journal, transcript
 from gradtape._src.core.programs.function_names import operation_names
 from gradtape._src.core.programs.op import Attributes, Op, define
@@ -25,8 +26,9 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable, hold_all, put_all, still_hold
 from gradtape._src.core.tensors.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
+from gradtape._src.core.values import dim
 from gradtape._src.core.values.aval import Aval, has_no_shape
-from gradtape._src.core.values.ways import Path
+from gradtape._src.core.values.ways import Guide, Path, first_way
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
@@ -53,6 +55,16 @@ READ_ASSIGNED = define(
 )
 
 
+class _Fields:
+    """Whether an `if` on a tensor may return in one branch only in the function under trace, and whether one did."""
+
+    may_return_partly: bool = field(True, per_replica=True)
+    returned_partly: bool = field(False, per_replica=False)
+
+
+local = declare(_Fields)
+
+
 class MadeFromArguments(engine.NeedsValues):
     """A function creates a variable whose initial value depends on the function's arguments."""
 
@@ -68,8 +80,10 @@ class Scope:
         shaped_by_runs: bool = False,
         trip: Node | None = None,
         through: Any = None,
+        streams: Any = None,
     ) -> None:
         self.nested, self.creates = nested, creates
+        self.streams = streams  # the random streams of other traces of the function, which this one continues
         self.through = through  # makes loops that run on the host, where these are possible
         self.elements: Any = None  # takes elements of iterators, where a call can draw them
         self.loops, self.rebound = 0, list[Callable[[], None]]()  # `rebound` restores the names that loops on the host bind
@@ -179,6 +193,11 @@ class Scope:
         self.targets += targets
 
 
+def loops_on_host(scope: Any) -> bool:
+    """Return whether the host can run loops of the function under trace, whose scope this is."""
+    return isinstance(scope, Scope) and scope.through is not None and engine.local.trace is scope.trace
+
+
 def initial_value(trace: Trace, node: Node) -> Any:
     """Return the value of a trace's node that depends on constants and random numbers only; else MadeFromArguments."""
     drawn = dict(seeds.drawn())
@@ -277,10 +296,10 @@ class Traced:
     streams: Any = None  # random streams, shared with its traces for other shapes
     way: Path | None = None  # the path on which it was traced with symbols
 
-    avals: list[Aval] = field(init=False)  # of the results, and of the new values of variables
-    updated: list[int] = field(init=False)  # the positions in `variables` of those also written
-    assignments: list[Line] = field(init=False)  # the lines that assign the variables in `written`
-    shaped_by_runs: bool = field(init=False)  # whether some results have shapes that depend on values
+    avals: list[Aval] = dataclasses.field(init=False)  # of the results, and of the new values of variables
+    updated: list[int] = dataclasses.field(init=False)  # the positions in `variables` of those also written
+    assignments: list[Line] = dataclasses.field(init=False)  # the lines that assign the variables in `written`
+    shaped_by_runs: bool = dataclasses.field(init=False)  # whether some results have shapes that depend on values
 
     def __post_init__(self) -> None:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
@@ -386,6 +405,7 @@ def trace(
     asked = journal.asked
     if draws:
         scope.draws = seeds.Draws()
+        scope.draws.kept = scope.streams
     with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
         scope.trace = inner
         try:
@@ -400,6 +420,25 @@ def trace(
         outer.inside.append(Inner(traced.transcript))
     scope.forget()
     return traced
+
+
+def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
+    """Return `trace()` and its path: the `guide`, or a new one if it takes elements of unknown extents.
+
+    If an exploration is running already, `trace` is part of that, and the path is None.
+    """
+    if guide is not None or dim.local.exploration is not None:
+        with setting(exploration=guide or dim.local.exploration):
+            return trace(), guide
+    with setting(exploration=None):
+        try:
+            return trace(), dim.local.exploration
+        except engine.NeedsValues:
+            raise
+        except Exception:
+            if dim.local.exploration is None:
+                raise
+    return first_way(trace, (engine.NeedsValues,))
 
 
 def _closed(
@@ -434,6 +473,7 @@ def _closed(
         locks=tuple(scope.locks),
         loops=scope.loops,
         takes=() if scope.elements is None else tuple(scope.elements.takes),
+        streams=scope.streams,
     )
 
 
@@ -528,6 +568,8 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
                 if body.transcript is not None:
                     _transcribe(body, body.transcript, arguments, nodes, given)
                 count = len(nodes) - len(body.written)
+                if slices.local.before is not None:
+                    slices.note(zip(body.variables, held, strict=True))
                 put_all(body.written, nodes[count:])
                 return nodes[:count]
 

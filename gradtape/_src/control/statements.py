@@ -22,14 +22,14 @@ from gradtape._src.control.bound_names import (
     returned,
     symbolic,
 )
-from gradtape._src.control.dataset_loop import Count
+from gradtape._src.control.dataset_loop import Count, ThroughEagerCode
 from gradtape._src.control.dynamic_range import DynamicRange
-from gradtape._src.control.host_statements import Attempt, for_dataset, if_on_host, loop_on_host, while_on_host
+from gradtape._src.control.host_statements import for_dataset, if_on_host, loop_on_host, while_on_host
+from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
-from gradtape._src.control.returns import check_returns
-from gradtape._src.control.scope import TENSOR, ResultStructure, Scope, Traced, trace
+from gradtape._src.control.scope import TENSOR, ResultStructure, Scope, Traced, local, loops_on_host, trace
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import constant_folding, engine, execution, tracing
@@ -46,6 +46,30 @@ from gradtape._src.ops.math import compare
 from gradtape._src.ops.math.arithmetic import minimum
 from gradtape._src.ops.math.compare import logical_not
 from gradtape._src.ops.math.rounding import ceil
+
+
+class Attempt:
+    """A context for recording a statement as one op; `failed` if it takes elements, so that the host must run it."""
+
+    def __init__(self, get_state: Any, set_state: Any) -> None:
+        self.failed = False
+        self._before, self._set_state = get_state(), set_state
+        scope: Any = engine.local.trace.scope
+        self._inside = scope.inside if loops_on_host(scope) else None
+        self._count = 0 if self._inside is None else len(self._inside)
+
+    def __enter__(self) -> Attempt:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, _: Any) -> bool:
+        taped = any(t() is not None for t in engine.local.tapes)
+        if not isinstance(error, (TakesElement, ThroughEagerCode)) or self._inside is None or taped:
+            return False
+        del self._inside[self._count :]
+        self._set_state(self._before)
+        self.failed = True
+        return True
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # if
@@ -79,6 +103,16 @@ def if_stmt(
     nodes = iter(branch.join(pred, bodies, branch.IF, ("the main branch", "the else branch")))
     after = [m.pack(nodes) if isinstance(m, _Merged) else m for m in merged]
     set_state((*after, *before[nouts:]))
+
+
+def _check_returns(branch: str) -> None:
+    """Check that an `if` on a tensor may lack a return value in this branch."""
+    local.returned_partly = True
+    if not local.may_return_partly:
+        raise ValueError(
+            f"the {branch} branch must also have a return statement: an `if` on a tensor returns in the other branch, and what "
+            "follows gives no such value. Put a `return` at the end of the function, and return tensors in both."
+        )
 
 
 class _Branch:
@@ -147,7 +181,7 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                     f"'{name}' must also be initialized in the {where} branch: both branches of an `if` on a tensor are part of "
                     f"the function. Give '{name}' a value before the `if`, or in both branches."
                 )
-            check_returns(where)
+            _check_returns(where)
             leaves, leaves_spec, here = (other, spec2, places[1]) if undefined[0] else (mine, spec, places[0])
             if not all(can_be_result(x) for x in leaves):
                 merged.append(nest.unflatten(leaves_spec, leaves))

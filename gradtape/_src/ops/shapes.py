@@ -56,10 +56,10 @@ def broadcast_shapes(a, b):
     rank = max(len(a), len(b))
     shape = []
     for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
-        if is_unknown(m) or is_unknown(n):
+        numbers = type(m) is type(n) is int
+        if not numbers and (is_unknown(m) or is_unknown(n)):
             shape.append(_broadcast_unknown(now(m), now(n)))
-            continue
-        if type(m) is int and m == 1:
+        elif type(m) is int and m == 1:
             shape.append(n)
         elif type(n) is int and n == 1:
             shape.append(m)

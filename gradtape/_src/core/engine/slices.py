@@ -5,11 +5,12 @@ Rule numbers in the comments refer to "The rules of the engine" in `docs/design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.engine import execution, tiers
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform import xla
@@ -26,6 +27,22 @@ from gradtape._src.core.programs.program import (
     inputs_of,
     structure_of,
 )
+
+if TYPE_CHECKING:
+    from gradtape._src.core.tensors.tensor import EagerTensor
+    from gradtape._src.core.tensors.variable import Variable
+
+
+class _Fields:
+    """`before`: the variables that a function running as eager code has assigned, with their first values, by `id`.
+
+    It is None if that run cannot begin anew.
+    """
+
+    before: dict[int, tuple[Variable, EagerTensor]] | None = field(None, per_replica=True)
+
+
+local = declare(_Fields)
 
 
 class Variant(NamedTuple):
@@ -129,6 +146,7 @@ def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) ->
         trace.inputs = inputs_of(nodes)
     release([*[nodes[index] for index in outputs], *trace.early], trace.serial)
     journal.ran(trace, structure)
+    note(trace.assigned)
     trace.assigned, trace.early = [], []
     for original, _ in trace.recomputed:
         if original.value is not None:
@@ -155,6 +173,13 @@ def release(nodes: list[Node], serial: int) -> None:
     for node in nodes:
         node.origin = serial, node.index
         node.trace = node.inputs = None
+
+
+def note(assigned: Iterable[tuple[Variable, EagerTensor]]) -> None:
+    """Keep the values of variables before they were assigned, in case the running function begins anew."""
+    if local.before is not None:
+        for variable, value in assigned:
+            local.before.setdefault(id(variable), (variable, value))
 
 
 def undo(trace: Trace) -> None:

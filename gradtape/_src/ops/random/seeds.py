@@ -371,8 +371,7 @@ def drawn_ahead(source, wishes, count):
 
     `wishes` are the arguments of `draw` in one call. If the context ends in an error, the draws are undone.
     """
-    with _lock:
-        before = {key: stream.position for key, stream in source.streams.items()}
+    before = positions(source)
     states = []
     for _ in range(count):
         with drawn_from(source):
@@ -380,14 +379,25 @@ def drawn_ahead(source, wishes, count):
     try:
         yield list(map(np.stack, zip(*states, strict=True)))
     except Exception:
-        for key, stream in source.streams.items():
-            stream.position = before.get(key, 0)
+        rewind(source, before)
         raise
 
 
-def drawn_by_function(source):
-    """Open a context for a function in eager code: its ops draw from `source`, or from the source of a pass over a dataset."""
-    return drawn_from(_local.seeds_of_pass or source)
+def positions(source):
+    """Return the positions of the streams of `source` (None: of the global seed), for `rewind`."""
+    with _lock:
+        return {key: stream.position for key, stream in (source or _global).streams.items()}
+
+
+def rewind(source, before):
+    """Undo the draws from `source` (None: from the global seed) since its streams had the positions `before`."""
+    for key, stream in (source or _global).streams.items():
+        stream.position = before.get(key, 0)
+
+
+def of_function(source):
+    """Return the source of seeds for a function in eager code: that of a pass over a dataset, or else `source`."""
+    return _local.seeds_of_pass or source
 
 
 def drawn():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from gradtape._src.core.engine.constant_folding import Known, integers, wide
 from gradtape._src.core.programs.program import Node, Trace
 from gradtape._src.core.tensors.tensor import graph_of
-from gradtape._src.core.values.dim import Atom, Dim, dims, unknown
+from gradtape._src.core.values.dim import Atom, Dim, unknown
 from gradtape._src.v1.graphs.kinds import CONST, PLACEHOLDER
 
 
@@ -37,9 +37,9 @@ class Extents:
         self._searched = len(nodes)
         return self._sources.get(symbol)
 
-    def sources_of(self, value: Any) -> list[Node]:
-        """Return the nodes that determine the symbols in an attribute's value."""
-        found = [self.source(symbol) for dim in dims(value) for symbol in dim.symbols]
+    def sources_of(self, extents: Iterable[Dim]) -> list[Node]:
+        """Return the nodes that determine the symbols in these extents."""
+        found = [self.source(symbol) for dim in extents for symbol in dim.symbols]
         return list(dict.fromkeys([source[0] for source in found if source is not None]))
 
     def fed_integers(self, node: Node) -> list[Dim]:

@@ -22,6 +22,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, graph_of, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
+from gradtape._src.core.values.dim import dims
 from gradtape._src.ops.array.creation import _fill
 from gradtape._src.ops.array.shape import _broadcast_to, _identity
 from gradtape._src.v1.graphs.kinds import CONST, LATE, IdentityAttr
@@ -146,7 +147,7 @@ class Operations:
         type_ = op.type
         inputs: list[Node] = []
         if type_ == _broadcast_to.op.type and note.outermost in OWN_NAMES:  # a number filled to a shape
-            like = list(node.inputs[:1]) if node.op is LATE else self.graph.extents.sources_of(node.attrs[0])
+            like = list(node.inputs[:1]) if node.op is LATE else self.graph.extents.sources_of(dims(node.attrs[0]))
             type_ = SPREAD_TYPES[note.outermost] if like else CONST.type
             return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
         for position, source in enumerate(shown_inputs(node)):

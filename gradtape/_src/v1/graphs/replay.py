@@ -103,12 +103,9 @@ def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ())
         if node in found or node.trace is not graph.trace:
             continue
         found.add(node)
-        sources = [
-            *node.inputs,
-            *graph.control_inputs_of(node),
-            *(() if node.op in BEGINNINGS else graph.extents.sources_of(node.key[1])),
-        ]
-        sources += graph.attached.get(node, ())
+        sources = [*node.inputs, *graph.control_inputs_of(node), *graph.attached.get(node, ())]
+        if node.op not in BEGINNINGS and (extents := dims(node.key[1])):
+            sources += graph.extents.sources_of(extents)
         stack += [n for n in sources if n not in cut and n not in found]
     return sorted(found, key=lambda node: node.index)
 

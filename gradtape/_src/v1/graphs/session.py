@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.eager_record import recorded
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.scope import Traced, trace
 from gradtape._src.core.base.errors import FailedPreconditionError
 from gradtape._src.core.base.public import public
-from gradtape._src.core.engine import engine, execution, slices
+from gradtape._src.core.engine import engine, execution, slices, tracing
 from gradtape._src.core.programs.program import Node, Trace, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import to_array
@@ -289,7 +288,7 @@ class Session:
             )
         array = value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted)
         stated = stated_shape(tensor.node)
-        if tensor.node not in self._graph.unknown_rank and not stated.is_compatible_with(array.shape):
+        if not stated.is_compatible_with(array.shape):
             raise ValueError(f"Cannot feed value of shape {array.shape} for Tensor {name_of(tensor)}, which has shape {stated}")
         return array
 
@@ -357,7 +356,7 @@ class Session:
         fed = {node: np.asarray(node.value) for node in given.values()}
         tape = GradientTape(persistent=True)
         replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
-        with recorded(False), tape, seeds.at_once():
+        with tracing.as_function(), tape, seeds.at_once():
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
