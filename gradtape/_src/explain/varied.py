@@ -45,12 +45,6 @@ class Tried:
         """Whether all targets are 0."""
         return not any(np.any(value(node)) for node in self.probe.targets if type(node.aval) is not tuple)
 
-    @property
-    def never_below_zero(self) -> bool:
-        """Whether the op returns nothing below 0 for other inputs either."""
-        moved = _result(self.entry, elsewhere)
-        return moved is not None and bool(np.all(moved >= 0))
-
     def comes_from(self, node: Node, holds: Callable[[Entry], bool]) -> bool:
         """Return whether a value depends on an op for which `holds` is true, within the limit of the search."""
         stack, seen = [node], {node}
@@ -196,6 +190,13 @@ def _result(entry: Entry, change: Change) -> np.ndarray | None:
         return _floats(again_with(entry, change).node)
     except Exception:
         return None
+
+
+def never_below_zero(entry: Entry | None) -> bool:
+    """Return whether an op returns nothing below 0 for other inputs either."""
+    changes: list[Change] = [elsewhere, lambda i, v: -elsewhere(i, v) if i.aval.inexact else v]
+    found = [None if entry is None else _result(entry, change) for change in changes]
+    return all(moved is not None and bool(np.all(moved >= 0)) for moved in found)
 
 
 def _floats(node: Node) -> np.ndarray:

@@ -17,6 +17,7 @@ from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty
+from gradtape._src.ops.array.shape import _stop_gradient
 
 WAYS = 8  # paths from a source to the target that are examined
 AHEAD = 64  # steps that are recorded before a run
@@ -65,7 +66,7 @@ def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
-    """Return the ops of a path at which the cotangent becomes zero; after each, continue with a cotangent of ones."""
+    """Return the ops of a path at which the cotangent becomes zero; after each, continue with a dense one."""
     places: list[Evidence] = []
     thinned: tuple[Node, Entry, Any] | None = None  # the entry at which some, but not all, elements became zero
     for node, entry, cotangent, passed in _passed(probe, way):
@@ -84,7 +85,8 @@ def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
 def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node, Entry, Any, Any]]:
     """Yield each step of a path with the cotangent of its entry and the contribution to its input.
 
-    After zeros the path continues with ones. Several steps are recorded before each run, because a run costs more than an op.
+    After zeros the path continues with a dense cotangent. Several steps are recorded before each run, because a run costs more
+    than an op.
     """
     cotangent: Any = ones_like(way[0][1].node)
     at, ahead = 0, 1
@@ -108,7 +110,7 @@ def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node,
             if passed is not None:
                 yield node, entry, came, passed
                 if not np.any(array(passed)):
-                    cotangent, ahead = ones_like(node), 1
+                    cotangent, ahead = dense(node), 1  # ones may cancel
                     break
 
 
@@ -155,7 +157,8 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
     for entry in probe.entries:
         if any(i in seen for i in entry.inputs):
             seen.add(entry.node)
-            if Trait.STEPS in entry.node.op.traits:
+            stopped = any(user.node.op is _stop_gradient.op for user in probe.users.get(entry.node, ()))
+            if Trait.STEPS in entry.node.op.traits and not stopped:
                 return PiecewiseConstant(_line(entry), entry.node.op.type, detour=True)
     last = _meeting(probe, probe.sources[source])
     return Cancelled(NO_LINE) if last is None else Cancelled(_line(last), last.node.op.type)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Iterable, Sequence
 from types import FrameType
@@ -18,7 +17,7 @@ from gradtape._src.explain.codes.twins import Called, computed_again, computed_f
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
 from gradtape._src.explain.holders import in_an_object
-from gradtape._src.explain.syntax import named_in, within
+from gradtape._src.explain.syntax import looked_up_late, named_in
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -61,12 +60,10 @@ class LookedUpLate(Unused):
     name: str
 
     def said(self, w: Words) -> Said:
-        found, written = rewritten.bound_early(self.line, self.name) or (None, f"lambda x, {self.name}={self.name}: …")
         return Said(
             f"{w.target} does not depend on {w.source}: the function in {self.written} looks up {self.name} when it is called, "
             "after the loop, and finds the last one",
-            f"bind it where the function is made, by a default: `{written}`",
-            None if found is None else text.span(found),
+            *rewritten.bound_early(self.line, self.name),
         )
 
 
@@ -169,8 +166,6 @@ class Unknown(Evidence):
 # -- finders
 
 
-Function = ast.Lambda | ast.FunctionDef
-FUNCTION = (ast.Lambda, ast.FunctionDef)
 FEW = 2  # variables that an answer may name
 
 
@@ -183,40 +178,10 @@ def _looked_up_late(case: Apart) -> Evidence | None:
     if case.end is not None:
         return None
     roots = {re.split(r"\W", name)[0] for name in case.names if name.endswith("]")}
-    for code in text.codes_of(case.frame):
-        tree = text.tree(code.co_filename)
-        for targets, over, body in [] if tree is None or not roots else _loops(tree):
-            looped = named_in(targets)
-            if not roots & named_in(over):
-                continue
-            for function in [n for part in body for n in within(part, FUNCTION)]:
-                late = sorted(looped & _free(function))
-                if late:
-                    return LookedUpLate(text.line_at(code, function.lineno), name=late[0])
+    for code in text.codes_of(case.frame) if roots else ():
+        for function, name in looked_up_late(text.tree(code.co_filename), roots):
+            return LookedUpLate(text.line_at(code, function.lineno), name=name)
     return None
-
-
-@functools.lru_cache(64)
-def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    """Return the target, the iterable and the body of each loop and comprehension in a file.
-
-    They are cached, because the question is asked for each of the user's frames.
-    """
-    found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
-    for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
-        over = n if isinstance(n, ast.For) else n.generators[0]
-        body = n.body if isinstance(n, ast.For) else [n.value if isinstance(n, ast.DictComp) else n.elt]
-        found.append((over.target, over.iter, [*body]))
-    return found
-
-
-def _free(function: Function) -> set[str]:
-    """Return the free names of a function. Defaults are left out, because they are evaluated at once."""
-    arguments = function.args
-    own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
-    body = function.body if isinstance(function.body, list) else [function.body]
-    whole = ast.Tuple([*body])
-    return named_in(whole, ast.Load) - own - named_in(whole, ast.Store)
 
 
 @of_no_way(80)

@@ -9,7 +9,7 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
 from gradtape._src.explain.history import Name
@@ -17,7 +17,7 @@ from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
+from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -281,8 +281,11 @@ class Cancelled(OfZeros):
                     f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to "
                     "start from another value",
                 )
+        cause = f"what comes from {self.written} and from other ways to {w.source} adds up to 0"
+        if (through := rewritten.stopped_through(self.line)) is not None:
+            return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
         return Said(
-            f"what comes from {self.written} and from other ways to {w.source} adds up to 0",
+            cause,
             "check the signs of the parts of the loss, and that what is normalized has more than one element",
         )
 
@@ -324,7 +327,11 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 
 @of_zeros(40)
 def _every_margin_met(tried: Tried) -> Evidence | None:
-    if tried.leaves not in ("unit", "bound") or np.any(value(tried.entry.node)) or not (tried.met and tried.never_below_zero):
+    if (
+        tried.leaves not in ("unit", "bound")
+        or np.any(value(tried.entry.node))
+        or not (tried.met and never_below_zero(tried.entry))
+    ):
         return None
     if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
         return None
