@@ -61,6 +61,8 @@ def _lifted(values: np.ndarray) -> np.ndarray:
 
 def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     """Return the bound that makes an op and its gradient finite and changes the values least; None if no bound does."""
+    forward = [maker for i in entry.inputs if (maker := probe.maker.get(i)) is not None]
+    entry = next((maker for maker in forward if f"{maker.node.op.type}Grad" == entry.node.op.type), entry)
     best: tuple[float, Bound] | None = None
     then = _then(probe, entry)
     for at, node in enumerate(entry.inputs):
@@ -72,7 +74,7 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
             far = np.abs(after - before)
             if not far.any() or (best is not None and far.max() >= best[0]) or not _fits(entry, far, code):
                 continue
-            outside = [np.full_like(before, far) for far in beyond[: 1 if never_below_zero(probe.maker.get(node)) else 2]]
+            outside = [np.full_like(before, far) for far in beyond[: 1 if never_below_zero(probe, probe.maker.get(node)) else 2]]
             if _finite_with(probe, entry, node, after) and not any(_finite_with(probe, entry, node, v) for v in outside):
                 none = not any(_counts(other, far) for other in entry.inputs[:at]) or (node not in probe.active and then != "log")
                 best = float(far.max()), Bound(at, words, code, none, then)
@@ -116,7 +118,7 @@ def _by_element(entry: Entry) -> bool:
         there, back = [value(again_with(entry, change).node) for change in (elsewhere, lambda i, v: np.flip(elsewhere(i, v)))]
     except Exception:  # the op does not accept such an input
         return False
-    return np.array_equal(np.flip(there), back, equal_nan=True)
+    return np.allclose(np.flip(there), back, equal_nan=True)  # the last digits may depend on the place
 
 
 def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> bool:
@@ -163,7 +165,8 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
     advice, place = in_its_words(own or otherwise, b, op)
     if bound is None or op != b.op or (op == EXP and bound.then):
         return advice, place
-    kept_in = rewritten.bounded(b.line, op, bound.at, bound.code)
+    of_matrix = "tf.eye" in bound.code  # what follows from a matrix may be computed by an op on it that the line does not name
+    kept_in = rewritten.bounded(b.line, None if of_matrix else op, bound.at, bound.code)
     kept = f"keep the argument {bound.words}: `{bound.code if kept_in is None else kept_in[1]}`"
     more = f"{advice}, or " if op == DIVIDE and bound.none else ""
     return f"{more}{kept}{f', or {advice}' if op == EXP else ''}", None if kept_in is None else text.span(kept_in[0])

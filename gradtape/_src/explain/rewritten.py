@@ -39,7 +39,8 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
     "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
-    "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)",
+    "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)", "log(det(x))": "tf.linalg.slogdet(x)[1]",
+    "log(prod(x))": "tf.reduce_sum(tf.math.log(x), rest)",
 }  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
@@ -218,8 +219,14 @@ def _after(line: Line) -> list[ast.stmt]:
 
 
 def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:
-    """Return the op's expression, and the same with `code`, a function of `x`, applied to the argument at a place."""
-    found, parts = text.expression_at(line, op), text.parts(line, op)
+    """Return the op's expression, and the same with `code`, a function of `x`, applied to the argument at a place.
+
+    Without `op` it is the statement's only function of a matrix, `tf.linalg.…`.
+    """
+    found, parts = (None, []) if op is None else (text.expression_at(line, op), text.parts(line, op))
+    if op is None:
+        calls = [n for n in within(text.statement(line), ast.Call) if ".linalg." in ast.unparse(n.func)]
+        found, parts = (calls[0], calls[0].args) if len(calls) == 1 else (found, parts)
     given = ast.unparse(parts[at]) if at < len(parts) else ""
     if found is None or not 0 < len(given) <= LONGEST_ARGUMENT:
         return None

@@ -192,10 +192,14 @@ def _result(entry: Entry, change: Change) -> np.ndarray | None:
         return None
 
 
-def never_below_zero(entry: Entry | None) -> bool:
-    """Return whether an op returns nothing below 0 for other inputs either."""
-    changes: list[Change] = [elsewhere, lambda i, v: -elsewhere(i, v) if i.aval.inexact else v]
-    found = [None if entry is None else _result(entry, change) for change in changes]
+def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
+    """Return whether an op returns nothing below 0 for other inputs either; a number that nothing computes stays."""
+
+    def moved(node: Node, values: np.ndarray, sign: float = 1) -> np.ndarray:
+        stays = not node.aval.inexact or (values.size == 1 and node not in probe.maker and node not in probe.active)
+        return values if stays else np.asarray(sign * elsewhere(node, values), values.dtype)
+
+    found = [None if entry is None else _result(entry, change) for change in (moved, partial(moved, sign=-1))]
     return all(moved is not None and bool(np.all(moved >= 0)) for moved in found)
 
 

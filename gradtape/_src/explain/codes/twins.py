@@ -31,7 +31,7 @@ class Copied(WrongObject):
 
     def said(self, w: Words) -> Said:
         cause = f"{w.source} is a copy, made in {self.written}; {w.target} was computed from the original"
-        return Said(cause, "pass the original")
+        return Said(cause, f"compute {w.target} from {w.source}, or pass the original")
 
 
 class Fresh(WrongObject):

@@ -86,9 +86,10 @@ class ComputedAgain(Unused):
 
 
 class GoesNoFurther(Unused):
-    """The source's value was last used at the line `end`, and not for the target."""
+    """The source's value was last used at the line `end`, and not for the target; `loss` says that a scalar came of it."""
 
     end: Line
+    loss: bool
 
     def why(self, w: Words) -> str:
         return f": it is used in {cited(self.end)}, and what comes of that goes no further"
@@ -97,6 +98,9 @@ class GoesNoFurther(Unused):
         name = text.target(self.line) if text.same_line(self.end, self.line) and text.in_a_loop(self.end) else None
         if name and (value := text.value_of(self.line, name)):
             return f"add up what the loop computes, and do not begin again each time: `{name} += {value}`"
+        other = text.stored_name(self.end) if self.loss else None
+        if other is not None and other != w.target:
+            return f"pass {other} as the target in the place of {w.target}, add it to {w.target}, or leave {w.source} out"
         return f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
 
 
@@ -226,7 +230,9 @@ def _unread(case: Apart) -> Evidence | None:
 @of_no_way(130)
 def _goes_no_further(case: Apart) -> Evidence | None:
     end = case.end if case.source.variable is not None else dead_end(case.view, case.source, case.used)
-    return None if end is None else GoesNoFurther(case.made, end=end)
+    steps = [] if end is None else [case.view.history.steps.get(name) for name in case.view.history.after(case.source.names)]
+    scalars = [s for s in steps if s is not None and s.line == end and case.view.history.aval(s.name).shape == ()]
+    return None if end is None else GoesNoFurther(case.made, end=end, loss=bool(scalars))
 
 
 def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:

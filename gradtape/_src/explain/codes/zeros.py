@@ -330,7 +330,7 @@ def _every_margin_met(tried: Tried) -> Evidence | None:
     if (
         tried.leaves not in ("unit", "bound")
         or np.any(value(tried.entry.node))
-        or not (tried.met and never_below_zero(tried.entry))
+        or not (tried.met and never_below_zero(tried.probe, tried.entry))
     ):
         return None
     if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
@@ -365,6 +365,9 @@ def _left(tried: Tried) -> Evidence | None:
     """Find an op that drops the elements, with the share of all elements that it drops."""
     node, entry = tried.node, tried.entry
     if tried.leaves == "unit":
+        dropped = array(tried.probe.contribution(entry, node, tried.dense)) == 0
+        if np.any(value(entry.node)[dropped]):
+            return Clipped(*tried.at, fraction=float(np.mean(dropped)))
         return DeadRelu(*tried.at, fraction=float(np.mean(value(entry.node) <= 0)))
     if tried.leaves == "bound":
         taken = value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)
