@@ -12,7 +12,7 @@ from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow
+from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow, of_one_output
 from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, ones_like
 from gradtape._src.explain.source import NO_LINE
@@ -128,8 +128,8 @@ def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Evide
 
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
     """Return whether an op passes part of a dense cotangent to every element, so that the zeros come from before."""
-    passed = probe.contribution(entry, node, dense(entry.node))
-    return passed is not None and bool(np.all(array(passed))) and not Tried(probe, node, entry, cotangent).adds_up
+    tried, passed = Tried(probe, node, entry, cotangent), probe.contribution(entry, node, dense(entry.node))
+    return passed is not None and bool(np.all(array(passed))) and not (tried.adds_up or of_one_output(tried))
 
 
 # -- contributions that cancel
@@ -141,11 +141,11 @@ def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
     for entry in probe.entries:
         if any(i in after for i in entry.inputs):
             after.add(entry.node)
-    for node in reversed([*nodes, *[entry.node for entry in probe.entries]]):
-        if node not in after or node not in probe.total or np.any(array(probe.total[node])):
-            continue
+    between = [n for n in reversed([*nodes, *[entry.node for entry in probe.entries]]) if n in after and n in probe.total]
+    zeros = {node: array(probe.total[node]) == 0 for node in between}
+    for node in sorted([n for n in between if np.any(zeros[n])], key=lambda n: not np.all(zeros[n])):  # else some elements cancel
         passed = [(entry, probe.contribution(entry, node, probe.total[entry.node])) for entry in probe.leads_on(node)]
-        meeting = [entry for entry, given in passed if given is not None and np.any(array(given))]
+        meeting = [entry for entry, given in passed if given is not None and np.any(array(given) * zeros[node])]
         if meeting:
             return meeting[-1]
     return None

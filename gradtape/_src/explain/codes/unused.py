@@ -118,15 +118,20 @@ class Unread(Unused):
 
 
 class Derived(Unused):
-    """The source was computed at a line from values that the target uses directly."""
+    """The source was computed at a line from values that the target uses directly, or from the target itself (`turned`)."""
 
     derived: Line
+    turned: bool
 
     def why(self, w: Words) -> str:
+        if self.turned:
+            return f": {cited(self.derived)} computed {w.source} from {w.target}"
         beside = f", which {cited(self.derived)} computed beside it"
         return f"{beside}: what {w.target} was computed from is another value"
 
     def mend(self, w: Words) -> str:
+        if self.turned:
+            return f"ask the other way round: `{w.tape}.gradient({w.source}, {w.target})`"
         return f"compute {w.source} first, and {w.target} from it; or take as the source what {w.target} was computed from"
 
 
@@ -218,7 +223,8 @@ def _computed_again(case: Apart) -> Evidence | None:
 @of_no_way(110)
 def _computed_beside(case: Apart) -> Evidence | None:
     derived = computed_from(case.view, case.source, case.used)
-    return None if derived is None else Derived(case.made, derived=derived)
+    turned = not {*case.targets}.isdisjoint(case.view.history.before(case.source.names))
+    return None if derived is None else Derived(case.made, derived=derived, turned=turned)
 
 
 @of_no_way(120)
@@ -230,9 +236,11 @@ def _unread(case: Apart) -> Evidence | None:
 @of_no_way(130)
 def _goes_no_further(case: Apart) -> Evidence | None:
     end = case.end if case.source.variable is not None else dead_end(case.view, case.source, case.used)
-    steps = [] if end is None else [case.view.history.steps.get(name) for name in case.view.history.after(case.source.names)]
-    scalars = [s for s in steps if s is not None and s.line == end and case.view.history.aval(s.name).shape == ()]
-    return None if end is None else GoesNoFurther(case.made, end=end, loss=bool(scalars))
+    if end is None:
+        return None
+    history = case.view.history
+    avals = [history.aval(name) for name in history.after(case.source.names) if history.line_of(name) == end]
+    return GoesNoFurther(case.made, end=end, loss=any(getattr(aval, "shape", None) == () for aval in avals))
 
 
 def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:

@@ -286,7 +286,8 @@ class Cancelled(OfZeros):
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
         return Said(
             cause,
-            "check the signs of the parts of the loss, and that what is normalized has more than one element",
+            "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
+            f"normalization takes away what {w.source} does",
         )
 
 
@@ -351,13 +352,17 @@ def _adds_up(tried: Tried) -> Evidence | None:
         first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
         if first is not None and np.any(array(first)):
             return Cancelled(*tried.at, how="inputs")
-    if tried.kind in (_softmax.op.type, _log_softmax.op.type):
-        outputs = value(tried.entry.node)
-        shares = np.exp(outputs) if tried.kind == _log_softmax.op.type else outputs
-        alone = outputs.shape[-1] == 1
-        flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
-        return Saturated(*tried.at, alone=alone) if flat else Cancelled(*tried.at, how="outputs")
+    if tried.kind in SHARES[1:]:
+        alone = value(tried.entry.node).shape[-1] == 1
+        return Saturated(*tried.at, alone=alone) if of_one_output(tried) else Cancelled(*tried.at, how="outputs")
     return Cancelled(*tried.at, how="elements") if not tried.leaves and tried.adds_up else None
+
+
+def of_one_output(tried: Tried) -> bool:
+    """Return whether an op is a softmax of which one output has all, or its logarithm."""
+    outputs = value(tried.entry.node) if tried.kind in SHARES[1:] else np.array(0.5)
+    shares = np.exp(outputs) if tried.kind == _log_softmax.op.type else outputs
+    return bool(np.all((shares < 1e-6) | (shares > 1 - 1e-6)))
 
 
 @of_zeros(90)
