@@ -16,6 +16,7 @@ from gradtape._src.core.programs.journal import Left, Line
 from gradtape._src.core.programs.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Source, View
+from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.codes.branches import not_taken
 from gradtape._src.explain.codes.exits import LeftLibrary, at_exit
 from gradtape._src.explain.codes.instead import called_instead
@@ -23,7 +24,7 @@ from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.unused import dead_end, linear
 from gradtape._src.explain.evidence import Evidence, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
-from gradtape._src.explain.syntax import FUNCTIONS, within
+from gradtape._src.explain.syntax import FUNCTIONS, named_in, within
 from gradtape._src.ops.array.extents import _size
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
@@ -83,7 +84,7 @@ def _decided(case: Apart) -> Evidence | None:
             return broken
     conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
     conditions += [left.origin for left in exits if left.how == "bool"]  # conditions of Python's `if`
-    indices = [left.origin for left in exits if left.how in ("index", "mask")]
+    indices = [left.origin for left in exits if left.how in ("index", "mask") or _picks(left)]
     for decides, names in (("branch", conditions), ("index", indices)):
         way = view.way(source, names) if names else None
         breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
@@ -91,6 +92,15 @@ def _decided(case: Apart) -> Evidence | None:
             return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
     return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
+
+
+def _picks(left: Left) -> bool:
+    """Return whether a number that left the library is the index of a Python object, as in `experts[int(best)]`."""
+    if left.how not in ("int", "numpy"):
+        return False
+    name, at = text.stored_name(left.line), text.number(left.line)
+    taken = [n for n in within(scope_of(left.line), ast.Subscript) if isinstance(n.ctx, ast.Load)]
+    return any(name in named_in(n.slice) or (n.lineno == at and within(n.slice, ast.Call)) for n in taken)
 
 
 def _counted(view: View, source: Source, left: Left) -> Evidence | None:

@@ -328,6 +328,10 @@ class _ToTensors(ast.NodeTransformer):
             self.unknown = True  # a method of the former array, or a function that may need an array
         return node
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        self.unknown = True  # text has no derivative
+        return node
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         if node.attr != "T":

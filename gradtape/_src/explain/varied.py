@@ -197,7 +197,8 @@ def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
 
     def moved(node: Node, values: np.ndarray, sign: float = 1) -> np.ndarray:
         stays = not node.aval.inexact or (values.size == 1 and node not in probe.maker and node not in probe.active)
-        return values if stays else np.asarray(sign * elsewhere(node, values), values.dtype)
+        far = 100 * sign * (1 + (entry.inputs.index(node) if entry else 0))  # inputs differ, also in size
+        return values if stays else np.asarray(far * elsewhere(node, values), values.dtype)
 
     found = [None if entry is None else _result(entry, change) for change in (moved, partial(moved, sign=-1))]
     return all(moved is not None and bool(np.all(moved >= 0)) for moved in found)

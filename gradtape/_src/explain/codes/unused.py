@@ -86,7 +86,7 @@ class ComputedAgain(Unused):
 
 
 class GoesNoFurther(Unused):
-    """The source's value was last used at the line `end`, and not for the target; `loss` says that a scalar came of it."""
+    """The source's value was last used at the line `end`, and not for the target; `loss`: as a scalar that no call asks."""
 
     end: Line
     loss: bool
@@ -239,8 +239,10 @@ def _goes_no_further(case: Apart) -> Evidence | None:
     if end is None:
         return None
     history = case.view.history
-    avals = [history.aval(name) for name in history.after(case.source.names) if history.line_of(name) == end]
-    return GoesNoFurther(case.made, end=end, loss=any(getattr(aval, "shape", None) == () for aval in avals))
+    ends = [name for name in history.after(case.source.names) if history.line_of(name) == end]
+    asked = {target for call in history.calls for target in call.targets}.intersection(ends)
+    loss = not asked and any(getattr(history.aval(name), "shape", None) == () for name in ends)
+    return GoesNoFurther(case.made, end=end, loss=loss)
 
 
 def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:
