@@ -27,6 +27,7 @@ from gradtape._src.explain.history import COPIES, History, Name
 from gradtape._src.explain.syntax import FUNCTIONS, named_in, within
 from gradtape._src.ops.array.extents import _size
 
+INTO_A_VARIABLE = re.compile(r"\.(?:set_weights|assign\w*|load_weights)\(")
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
 
 
@@ -59,7 +60,9 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
     used = history.before(targets)
     instead = called_instead(view, source, targets, frame)
     data = None if instead is None else _left(view, source, history.since_state(targets))
-    if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
+    if instead is not None and (
+        data is None or _copied_out(view, source, data) or INTO_A_VARIABLE.search(text.text(data.line) or "")
+    ):
         return [not_taken(view, source, used, names, frame) or instead]
     left = _left(view, source, used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
@@ -151,11 +154,6 @@ def until(view: View, source: Source, left: Left) -> list[Evidence]:
     if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):
         last = replace(last, decides="branch")
     return [*breaks, last]
-
-
-def _into_a_variable(left: Left) -> bool:
-    """Return whether the exit's statement assigns the value to variables."""
-    return re.search(r"\.(?:set_weights|assign\w*|load_weights)\(", text.text(left.line) or "") is not None
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:

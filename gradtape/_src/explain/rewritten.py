@@ -223,10 +223,10 @@ def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, s
 
     Without `op` it is the statement's only function of a matrix, `tf.linalg.…`.
     """
-    found, parts = (None, []) if op is None else (text.expression_at(line, op), text.parts(line, op))
+    found, parts = text.expression_at(line, op), text.parts(line, op)
     if op is None:
         calls = [n for n in within(text.statement(line), ast.Call) if ".linalg." in ast.unparse(n.func)]
-        found, parts = (calls[0], calls[0].args) if len(calls) == 1 else (found, parts)
+        found, parts = (calls[0], calls[0].args) if len(calls) == 1 else (None, [])
     given = ast.unparse(parts[at]) if at < len(parts) else ""
     if found is None or not 0 < len(given) <= LONGEST_ARGUMENT:
         return None

@@ -76,7 +76,7 @@ Function = ast.Lambda | ast.FunctionDef
 
 
 def looked_up_late(tree: ast.AST | None, roots: set[str]) -> Iterator[tuple[Function, str]]:
-    """Yield each function that a loop over one of the names makes, with a name of the loop that it looks up when it is called."""
+    """Yield the functions that a loop over one of the names makes, each with a loop variable that it looks up when called."""
     for targets, over, body in [] if tree is None else _loops(tree):
         for function in (
             [n for part in body for n in within(part, (ast.Lambda, ast.FunctionDef))] if roots & named_in(over) else ()

@@ -72,7 +72,8 @@ def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
     for node, entry, cotangent, passed in _passed(probe, way):
         if not np.any(array(passed)):
             blamed = thinned if thinned is not None and _hands_on(probe, node, entry, cotangent) else (node, entry, cotangent)
-            place = _classified(probe, *blamed)
+            place = of_zeros.first(Tried(probe, *blamed))
+            assert place is not None
             # a cotangent of ones underflows again at later ops
             if not any(isinstance(p, Underflow) for p in places) or not isinstance(place, Underflow):
                 places.append(place)
@@ -116,14 +117,6 @@ def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node,
 
 def _line(entry: Entry) -> Line:
     return entry.node.code, entry.node.offset
-
-
-def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Evidence:
-    """Return the break at an op that contributes zero, for all elements or for some; trials decide its code."""
-    tried = Tried(probe, node, entry, cotangent)
-    found = of_zeros.first(tried)
-    assert found is not None
-    return found
 
 
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:

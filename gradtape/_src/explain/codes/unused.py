@@ -98,8 +98,7 @@ class GoesNoFurther(Unused):
         name = text.target(self.line) if text.same_line(self.end, self.line) and text.in_a_loop(self.end) else None
         if name and (value := text.value_of(self.line, name)):
             return f"add up what the loop computes, and do not begin again each time: `{name} += {value}`"
-        other = text.stored_name(self.end) if self.loss else None
-        if other is not None and other != w.target:
+        if self.loss and (other := text.stored_name(self.end)) not in (None, w.target):
             return f"pass {other} as the target in the place of {w.target}, add it to {w.target}, or leave {w.source} out"
         return f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
 
