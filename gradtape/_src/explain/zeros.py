@@ -135,10 +135,12 @@ def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
         if any(i in after for i in entry.inputs):
             after.add(entry.node)
     between = [n for n in reversed([*nodes, *[entry.node for entry in probe.entries]]) if n in after and n in probe.total]
-    zeros = {node: array(probe.total[node]) == 0 for node in between}
-    for node in sorted([n for n in between if np.any(zeros[n])], key=lambda n: not np.all(zeros[n])):  # else some elements cancel
+    for node, whole in [(n, whole) for whole in (True, False) for n in between]:  # where no value cancels, some elements may
+        zero = array(probe.total[node]) == 0
+        if np.all(zero) != whole or not np.any(zero):
+            continue
         passed = [(entry, probe.contribution(entry, node, probe.total[entry.node])) for entry in probe.leads_on(node)]
-        meeting = [entry for entry, given in passed if given is not None and np.any(array(given) * zeros[node])]
+        meeting = [entry for entry, given in passed if given is not None and np.any(array(given) * zero)]
         if meeting:
             return meeting[-1]
     return None
