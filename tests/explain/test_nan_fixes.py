@@ -63,7 +63,7 @@ FIXES = [
     (a_root, "tf.sqrt(x[:1] * 2.0)", "tf.sqrt(tf.maximum(x[:1] * 2.0, 1e-12))"),
     (a_logarithm, "tf.math.log(x[:1])", "tf.math.log(tf.maximum(x[:1], 1e-12))"),
     (a_power, "x**0.5", "tf.maximum(x, 1e-12) ** 0.5"),
-    (a_quotient, "1.0 / x[:1]", "1.0 / tf.maximum(x[:1], 1e-12)"),
+    (a_quotient, "1.0 / x[:1]", "1.0 / tf.where(tf.abs(x[:1]) < 1e-12, 1e-12, x[:1])"),
     (
         a_norm_along_an_axis,
         "tf.norm(x[None] - x[None], axis=1)",

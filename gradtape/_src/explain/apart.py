@@ -16,6 +16,7 @@ from gradtape._src.core.programs.journal import Left, Line
 from gradtape._src.core.programs.op import ops
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Source, View
+from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.codes.branches import not_taken
 from gradtape._src.explain.codes.exits import LeftLibrary, at_exit
 from gradtape._src.explain.codes.instead import called_instead
@@ -23,9 +24,10 @@ from gradtape._src.explain.codes.ops import NotDifferentiable
 from gradtape._src.explain.codes.unused import dead_end, linear
 from gradtape._src.explain.evidence import Evidence, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
-from gradtape._src.explain.syntax import FUNCTIONS, within
+from gradtape._src.explain.syntax import FUNCTIONS, named_in, within
 from gradtape._src.ops.array.extents import _size
 
+INTO_A_VARIABLE = re.compile(r"\.(?:set_weights|assign\w*|load_weights)\(")
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
 
 
@@ -57,7 +59,9 @@ def apart(case: Apart) -> list[Evidence]:
     view, source, history = case.view, case.source, case.view.history
     instead = called_instead(case)
     data = None if instead is None else _left(view, source, history.since_state(case.targets))
-    if instead is not None and (data is None or _copied_out(view, source, data) or _into_a_variable(data)):
+    if instead is not None and (
+        data is None or _copied_out(view, source, data) or INTO_A_VARIABLE.search(text.text(data.line) or "")
+    ):
         return [not_taken(case) or instead]
     left = _left(view, source, case.used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
@@ -82,7 +86,7 @@ def _decided(case: Apart) -> Evidence | None:
             return broken
     conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
     conditions += [left.origin for left in exits if left.how == "bool"]  # conditions of Python's `if`
-    indices = [left.origin for left in exits if left.how in ("index", "mask")]
+    indices = [left.origin for left in exits if left.how in ("index", "mask") or _picks(left)]
     for decides, names in (("branch", conditions), ("index", indices)):
         way = (view.way(source, names) if names else None) or []
         breaks = view.faults(way)
@@ -90,6 +94,15 @@ def _decided(case: Apart) -> Evidence | None:
             return replace(breaks[0], decides=decides)
     counted = [left for left in _exits(view.history, source) if left.number > since and text.in_a_header(left.line)]
     return LeftLibrary(counted[-1].line, how=counted[-1].how, decides="branch") if counted else None
+
+
+def _picks(left: Left) -> bool:
+    """Return whether a number that left the library is the index of a Python object, as in `experts[int(best)]`."""
+    if left.how not in ("int", "numpy"):
+        return False
+    name, at = text.stored_name(left.line), text.number(left.line)
+    taken = [n for n in within(scope_of(left.line), ast.Subscript) if isinstance(n.ctx, ast.Load)]
+    return any(name in named_in(n.slice) or (n.lineno == at and within(n.slice, ast.Call)) for n in taken)
 
 
 def _counted(view: View, source: Source, left: Left) -> Evidence | None:
@@ -135,11 +148,6 @@ def until(view: View, source: Source, left: Left) -> list[Evidence]:
     if text.in_a_header(left.line) and left.how in ("int", "float", "numpy"):
         last = replace(last, decides="branch")
     return [*breaks, last]
-
-
-def _into_a_variable(left: Left) -> bool:
-    """Return whether the exit's statement assigns the value to variables."""
-    return re.search(r"\.(?:set_weights|assign\w*|load_weights)\(", text.text(left.line) or "") is not None
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:

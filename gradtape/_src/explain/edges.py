@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,26 +17,28 @@ from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.precision import again_with, instead
 from gradtape._src.explain.probe import Probe, array, value
 from gradtape._src.explain.smooth import Advice, in_its_words
-from gradtape._src.explain.varied import dense, elsewhere
+from gradtape._src.explain.varied import dense, elsewhere, never_below_zero
 from gradtape._src.ops.math.arithmetic import realdiv, sqrt
-from gradtape._src.ops.math.elementary import exp
+from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.math.reduction import _euclidean_norm
 
 FINITE = "keep its input where the function and its derivative are finite"
-SQRT, EXP, DIVIDE, NORM = [f.op.type for f in (sqrt, exp, realdiv, _euclidean_norm)]
+SQRT, EXP, LOG, DIVIDE, NORM = [f.op.type for f in (sqrt, exp, log, realdiv, _euclidean_norm)]
 SMALLER = "try smaller values: another initialization, a normalization, fewer steps, or a smaller rate"
 
 
 class Bound(NamedTuple):
     """A bound for the argument at place `at` of an op, within which the op and its gradient are finite.
 
-    `none` says that the other argument is also 0 where the bound moves this one, so that 0 can replace the result.
+    `none` says that 0 can replace the result: the other argument is also 0 where the bound moves this one, or this one is data.
+    `then` is what follows: the "log" of the result, or a "share" of it.
     """
 
     at: int
     words: str
     code: str
     none: bool
+    then: Literal["", "log", "share"]
 
 
 Moved = Callable[[np.ndarray], np.ndarray]
@@ -46,6 +48,7 @@ BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # with values bey
     ("inside of -1 and 1", "tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)", (1.0, 2.0), lambda v: np.clip(v, -1 + 1e-6, 1 - 1e-6)),
     ("above -1", "tf.maximum(x, -1 + 1e-6)", (-1.0, -2.0), lambda v: np.maximum(v, -1 + 1e-6)),
     ("below 80", "tf.minimum(x, 80.0)", (100.0, 200.0), lambda v: np.minimum(v, 80.0)),
+    ("away from 0", "tf.where(tf.abs(x) < 1e-12, 1e-12, x)", (0.0, 0.0), lambda v: np.where(np.abs(v) < 1e-12, 1e-12, v)),
     ("away from what has no inverse", "x + 1e-6 * tf.eye(tf.shape(x)[-1])", (0.0, 0.0), lambda v: _lifted(v)),
 ]
 SMALL = 1e-3  # limit on the change of elements that are finite already
@@ -58,7 +61,10 @@ def _lifted(values: np.ndarray) -> np.ndarray:
 
 def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     """Return the bound that makes an op and its gradient finite and changes the values least; None if no bound does."""
+    forward = [maker for i in entry.inputs if (maker := probe.maker.get(i)) is not None]
+    entry = next((maker for maker in forward if f"{maker.node.op.type}Grad" == entry.node.op.type), entry)
     best: tuple[float, Bound] | None = None
+    then = _then(probe, entry)
     for at, node in enumerate(entry.inputs):
         if type(node.aval) is tuple or node.aval.dtype.kind != "f" or type(entry.node.aval) is tuple:
             continue
@@ -68,10 +74,24 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
             far = np.abs(after - before)
             if not far.any() or (best is not None and far.max() >= best[0]) or not _fits(entry, far, code):
                 continue
-            outside = [np.full_like(before, far) for far in beyond[: 1 if Trait.INVERTS in entry.node.op.traits else 2]]
+            outside = [np.full_like(before, far) for far in beyond[: 1 if never_below_zero(probe, probe.maker.get(node)) else 2]]
             if _finite_with(probe, entry, node, after) and not any(_finite_with(probe, entry, node, v) for v in outside):
-                best = float(far.max()), Bound(at, words, code, not any(_counts(other, far) for other in entry.inputs[:at]))
+                none = not any(_counts(other, far) for other in entry.inputs[:at]) or (node not in probe.active and then != "log")
+                best = float(far.max()), Bound(at, words, code, none, then)
     return None if best is None else best[1]
+
+
+def _then(probe: Probe, entry: Entry) -> Literal["", "log", "share"]:
+    """Return whether a logarithm of what an op gives follows, or a division in which both parts come of it."""
+    after, share = {entry.node}, False
+    for later in probe.entries:
+        of_it = [i in after for i in later.inputs]
+        if later.node.op.type == LOG and any(of_it):
+            return "log"
+        share = share or (later.node.op.type == DIVIDE and all(of_it))
+        if any(of_it):
+            after.add(later.node)
+    return "share" if share else ""
 
 
 def _counts(node: Node, moved: np.ndarray) -> bool:
@@ -83,6 +103,8 @@ def _counts(node: Node, moved: np.ndarray) -> bool:
 def _fits(entry: Entry, far: np.ndarray, code: str) -> bool:
     """Return whether a bound suits an op: one of elements or of a matrix, that hardly changes finite elements."""
     result, of_a_matrix = value(entry.node), code.endswith("[-1])")
+    if code.startswith("tf.where") and Trait.INVERTS not in entry.node.op.traits:
+        return False
     if of_a_matrix or not _by_element(entry):
         return of_a_matrix and not _by_element(entry)
     return far.size > result.size or not (np.isfinite(result) & (far > SMALL)).any()
@@ -96,7 +118,7 @@ def _by_element(entry: Entry) -> bool:
         there, back = [value(again_with(entry, change).node) for change in (elsewhere, lambda i, v: np.flip(elsewhere(i, v)))]
     except Exception:  # the op does not accept such an input
         return False
-    return np.array_equal(np.flip(there), back, equal_nan=True)
+    return np.allclose(np.flip(there), back, equal_nan=True)  # the last digits may depend on the place
 
 
 def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> bool:
@@ -128,6 +150,8 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
             advice = f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
             return advice, None if call is None else text.span(call)
         return at_the_edge(b, otherwise, None, NORM, masked)
+    if op == DIVIDE and (unit := rewritten.unit(b.line)) is not None:
+        return f"try the function that is finite at 0: `{unit[1]}`", text.span(unit[0])
     if op == NORM and (given := text.keywords(b.line, op)):
         if len(text.operands(b.line, op)) > 1 or not given.keys() <= {"axis", "keepdims"}:
             return own, None
@@ -139,9 +163,10 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
         formula, written = stable
         return f"use the function that computes it without values too large or too small: `{written}`", text.span(formula)
     advice, place = in_its_words(own or otherwise, b, op)
-    if bound is None or op != b.op:
+    if bound is None or op != b.op or (op == EXP and bound.then):
         return advice, place
-    kept_in = rewritten.bounded(b.line, op, bound.at, bound.code)
+    of_matrix = "tf.eye" in bound.code  # what follows from a matrix may be computed by an op on it that the line does not name
+    kept_in = rewritten.bounded(b.line, None if of_matrix else op, bound.at, bound.code)
     kept = f"keep the argument {bound.words}: `{bound.code if kept_in is None else kept_in[1]}`"
     more = f"{advice}, or " if op == DIVIDE and bound.none else ""
     return f"{more}{kept}{f', or {advice}' if op == EXP else ''}", None if kept_in is None else text.span(kept_in[0])

@@ -196,7 +196,12 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
             return
         early = found.lineno < block.lineno
         place = block.body[0].lineno if early else (block.end_lineno or 0) + 1
-        moved = Edit(file, place, place - 1, (_spaces(file, block.body[0].lineno) + lines[0],))
+        spaces = _spaces(file, block.body[0].lineno)
+        if (target := text.computed_target(line)) is not None and not early:
+            named = Edit(file, place, place - 1, (f"{spaces}target = {ast.unparse(target)}",))
+            yield named, _replaced(file, text.span(target), "target")
+            return
+        moved = Edit(file, place, place - 1, (spaces + lines[0],))
         yield (moved,) if "again" in mend else (away, moved)
 
 

@@ -120,7 +120,7 @@ def _told(
         if name is not None and entered.code is not None:
             return kind((entered.code, entered.offset), how=Assigned(name))
     made = next((entered for entered in leaves if probe.made_under_tape(entered)), None)
-    meant = _of_meant(probe, leaves) if kind is NanOrigin else None
+    meant = _of_meant(probe, leaves) if kind is NanOrigin and guilty.node.op.broadcasting else None  # masks do not enter products
     if meant is not None and (made is None or not meant.node.op.broadcasting):
         return kind((meant.node.code, meant.node.offset), meant.node.op.type, how=InForward())
     if made is not None:
@@ -155,7 +155,7 @@ def _equal_in_spectrum(entry: Entry) -> str | None:
 
 def given(probe: Probe, entry: Entry) -> list[Node]:
     """Return the non-finite inputs of an op that no recorded op computed."""
-    return [i for i in entry.inputs if _bad_value(i) and i not in probe.maker]
+    return [i for i in entry.inputs if _bad_value(i) and _op_of(probe, i) is None]
 
 
 def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
@@ -224,9 +224,9 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
 
 
 def _op_of(probe: Probe, node: Node) -> Entry | None:
-    """Return the op that computed a value. For one of several results it is the op that computed all of them."""
+    """Return the recorded op that computed a value. For one of several results it is the op that computed all of them."""
     maker = probe.maker.get(node)
-    return probe.maker.get(maker.inputs[0], maker) if maker is not None and maker.node.op is ELEMENT else maker
+    return probe.maker.get(maker.inputs[0]) if maker is not None and maker.node.op is ELEMENT else maker
 
 
 def _matters(entry: Entry, nodes: list[Node]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import scope_of
+from gradtape._src.explain.evidence import Span
 from gradtape._src.explain.syntax import LISTED, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
@@ -38,7 +39,8 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
     "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
-    "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)",
+    "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)", "log(det(x))": "tf.linalg.slogdet(x)[1]",
+    "log(prod(x))": "tf.reduce_sum(tf.math.log(x), rest)",
 }  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
@@ -89,14 +91,15 @@ def without_call(line: Line) -> str | None:
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
 
 
-def bound_early(line: Line, name: str) -> tuple[ast.expr, str] | None:
-    """Return the statement's only `lambda` that reads a name, and the same with the name bound as a default."""
+def bound_early(line: Line, name: str) -> tuple[str, Span | None]:
+    """Return the advice to bind a name as a default, and the place of the statement's only `lambda` that reads it."""
     made = within(text.statement(line), ast.Lambda)
     found = [n for n in made if name in named_in(n.body)]
     if len(found) != 1 or found[0].args.vararg or found[0].args.kwarg or found[0].args.kwonlyargs:
-        return None
+        return f"bind it where the function is made, by a default: `lambda x, {name}={name}: …`", None
     given = ast.unparse(found[0].args)
-    return found[0], f"lambda {given}{', ' if given else ''}{name}={name}: {ast.unparse(found[0].body)}"
+    written = f"lambda {given}{', ' if given else ''}{name}={name}: {ast.unparse(found[0].body)}"
+    return f"bind it where the function is made, by a default: `{written}`", text.span(found[0])
 
 
 def as_floating(line: Line) -> str | None:
@@ -118,15 +121,18 @@ def summed(line: Line) -> str | None:
     return None
 
 
-def stopped_through(line: Line) -> tuple[ast.Call, str] | None:
-    """Return the call `stop_gradient(q - x + x)`, which stops everything, and `x + stop_gradient(q - x)`; None without one."""
-    for call in within(text.statement(line), ast.Call):
-        if ast.unparse(call.func).endswith("stop_gradient") and len(call.args) == 1:
-            added, taken = _terms(call.args[0])
-            both = [x for x in added if x in taken]
-            others = [q for q in added if q not in taken]
-            if len(added) == 2 and len(both) == len(taken) == len(others) == 1:
-                return call, f"{both[0]} + {ast.unparse(call.func)}({others[0]} - {both[0]})"
+def stopped_through(line: Line) -> tuple[ast.expr, str] | None:
+    """Return `stop_gradient(q - x + x)` or `x + stop_gradient(q) - x`, with `x + stop_gradient(q - x)`; None without one."""
+    for whole in within(text.statement(line), (ast.Call, ast.BinOp)):
+        inner = whole.args[0] if isinstance(whole, ast.Call) and _is(whole, "stop_gradient") else whole
+        added, taken = _terms(inner)
+        both = [x for x in added if x in taken]
+        others = [q for q in added if q not in taken]
+        if len(added) == 2 and len(both) == len(taken) == len(others) == 1:
+            stop = whole if inner is not whole else _parsed(others[0])
+            if isinstance(stop, ast.Call) and _is(stop, "stop_gradient"):
+                stopped = others[0] if stop is whole else ast.unparse(stop.args[0])
+                return whole, f"{both[0]} + {ast.unparse(stop.func)}({stopped} - {both[0]})"
     return None
 
 
@@ -140,10 +146,17 @@ def _terms(node: ast.expr) -> tuple[list[str], list[str]]:
             return [ast.unparse(node)], []
 
 
+def unit(line: Line) -> tuple[ast.expr, str] | None:
+    """Return `tf.linalg.normalize(x)[0]` in the statement, and `tf.math.l2_normalize(x)` for it; None without one."""
+    call, given = argument_of("linalg.normalize", line) or (None, "")
+    whole = [n for n in within(text.statement(line), ast.Subscript) if n.value is call and ast.unparse(n.slice) == "0"]
+    return (whole[0], f"tf.math.l2_normalize({given})") if whole else None
+
+
 def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
     """Return the only call in the statement of a function whose name ends in `name`, and its arguments; else None."""
     calls = within(text.statement(line), ast.Call)
-    found = [n for n in calls if ast.unparse(n.func).rpartition(".")[2].endswith(name) and n.args]
+    found = [n for n in calls if ast.unparse(n.func).endswith(name) and n.args]
     return (found[0], ", ".join(map(ast.unparse, [*found[0].args, *found[0].keywords]))) if len(found) == 1 else None
 
 
@@ -206,8 +219,14 @@ def _after(line: Line) -> list[ast.stmt]:
 
 
 def bounded(line: Line, op: str | None, at: int, code: str) -> tuple[ast.expr, str] | None:
-    """Return the op's expression, and the same with `code`, a function of `x`, applied to the argument at a place."""
+    """Return the op's expression, and the same with `code`, a function of `x`, applied to the argument at a place.
+
+    Without `op` it is the statement's only function of a matrix, `tf.linalg.…`.
+    """
     found, parts = text.expression_at(line, op), text.parts(line, op)
+    if op is None:
+        calls = [n for n in within(text.statement(line), ast.Call) if ".linalg." in ast.unparse(n.func)]
+        found, parts = (calls[0], calls[0].args) if len(calls) == 1 else (None, [])
     given = ast.unparse(parts[at]) if at < len(parts) else ""
     if found is None or not 0 < len(given) <= LONGEST_ARGUMENT:
         return None
@@ -307,6 +326,10 @@ class _ToTensors(ast.NodeTransformer):
         listed = method is not None and method.attr in LISTED
         if inside and not listed and root not in ("tf", *ITERATING):
             self.unknown = True  # a method of the former array, or a function that may need an array
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        self.unknown = True  # text has no derivative
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

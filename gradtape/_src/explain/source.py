@@ -437,6 +437,12 @@ def target_of(line: Line) -> str | None:
     return next((n.args[0].id for n, _ in _asking(line) if n.args and isinstance(n.args[0], ast.Name)), None)
 
 
+def computed_target(line: Line) -> ast.expr | None:
+    """Return the target of the line's only gradient call if it is computed there, as in `tape.gradient(f(x), x)`; else None."""
+    found = [n.args[0] for n, _ in _asking(line) if n.args and not isinstance(n.args[0], (ast.Name, ast.Attribute))]
+    return found[0] if len(found) == 1 else None
+
+
 def _asking(line: Line) -> list[tuple[ast.Call, ast.expr]]:
     """Return the gradient calls in the line's statement, each with the expression of its tape."""
     calls = within(statement(line), ast.Call)

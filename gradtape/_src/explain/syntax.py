@@ -70,3 +70,39 @@ def callee(call: ast.AST) -> str | None:
     if not isinstance(call, ast.Call):
         return None
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
+
+
+Function = ast.Lambda | ast.FunctionDef
+
+
+def looked_up_late(tree: ast.AST | None, roots: set[str]) -> Iterator[tuple[Function, str]]:
+    """Yield the functions that a loop over one of the names makes, each with a loop variable that it looks up when called."""
+    for targets, over, body in [] if tree is None else _loops(tree):
+        for function in (
+            [n for part in body for n in within(part, (ast.Lambda, ast.FunctionDef))] if roots & named_in(over) else ()
+        ):
+            for name in sorted(named_in(targets) & _free(function))[:1]:
+                yield function, name
+
+
+@functools.lru_cache(64)
+def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
+    """Return the target, the iterable and the body of each loop and comprehension in a file.
+
+    They are cached, because the question is asked for each of the user's frames.
+    """
+    found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
+    for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
+        over = n if isinstance(n, ast.For) else n.generators[0]
+        body = n.body if isinstance(n, ast.For) else [n.value if isinstance(n, ast.DictComp) else n.elt]
+        found.append((over.target, over.iter, [*body]))
+    return found
+
+
+def _free(function: Function) -> set[str]:
+    """Return the free names of a function. Defaults are left out, because they are evaluated at once."""
+    arguments = function.args
+    own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
+    body = function.body if isinstance(function.body, list) else [function.body]
+    whole = ast.Tuple([*body])
+    return named_in(whole, ast.Load) - own - named_in(whole, ast.Store)

@@ -45,12 +45,6 @@ class Tried:
         """Whether all targets are 0."""
         return not any(np.any(value(node)) for node in self.probe.targets if type(node.aval) is not tuple)
 
-    @property
-    def never_below_zero(self) -> bool:
-        """Whether the op returns nothing below 0 for other inputs either."""
-        moved = _result(self.entry, elsewhere)
-        return moved is not None and bool(np.all(moved >= 0))
-
     def comes_from(self, node: Node, holds: Callable[[Entry], bool]) -> bool:
         """Return whether a value depends on an op for which `holds` is true, within the limit of the search."""
         stack, seen = [node], {node}
@@ -196,6 +190,18 @@ def _result(entry: Entry, change: Change) -> np.ndarray | None:
         return _floats(again_with(entry, change).node)
     except Exception:
         return None
+
+
+def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
+    """Return whether an op returns nothing below 0 for other inputs either; a number that nothing computes stays."""
+
+    def moved(node: Node, values: np.ndarray, sign: float = 1) -> np.ndarray:
+        stays = not node.aval.inexact or (values.size == 1 and node not in probe.maker and node not in probe.active)
+        far = 100 * sign * (1 + (entry.inputs.index(node) if entry else 0))  # inputs differ, also in size
+        return values if stays else np.asarray(far * elsewhere(node, values), values.dtype)
+
+    found = [None if entry is None else _result(entry, change) for change in (moved, partial(moved, sign=-1))]
+    return all(moved is not None and bool(np.all(moved >= 0)) for moved in found)
 
 
 def _floats(node: Node) -> np.ndarray:

@@ -78,6 +78,8 @@ def _as_called(broken: Evidence, cause: str) -> str:
             written = ast.unparse(function)
         case ast.BinOp(op=operator):
             written = f"`{ast.unparse(ast.BinOp(ast.Name('a'), operator, ast.Name('b')))[2:-2]}`"
+        case ast.Compare(ops=[comparison]):
+            written = f"`{ast.unparse(ast.Compare(ast.Name('a'), [comparison], [ast.Name('b')]))[2:-2]}`"
         case ast.Subscript():
             written = "the index"
         case _:

@@ -12,11 +12,12 @@ from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow
+from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow, of_one_output
 from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty
+from gradtape._src.ops.array.shape import _stop_gradient
 
 WAYS = 8  # paths from a source to the target that are examined
 AHEAD = 64  # steps that are recorded before a run
@@ -65,13 +66,14 @@ def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
-    """Return the ops of a path at which the cotangent becomes zero; after each, continue with a cotangent of ones."""
+    """Return the ops of a path at which the cotangent becomes zero; after each, continue with a dense one."""
     places: list[Evidence] = []
     thinned: tuple[Node, Entry, Any] | None = None  # the entry at which some, but not all, elements became zero
     for node, entry, cotangent, passed in _passed(probe, way):
         if not np.any(array(passed)):
             blamed = thinned if thinned is not None and _hands_on(probe, node, entry, cotangent) else (node, entry, cotangent)
-            place = _classified(probe, *blamed)
+            place = of_zeros.first(Tried(probe, *blamed))
+            assert place is not None
             # a cotangent of ones underflows again at later ops
             if not any(isinstance(p, Underflow) for p in places) or not isinstance(place, Underflow):
                 places.append(place)
@@ -84,7 +86,8 @@ def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
 def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node, Entry, Any, Any]]:
     """Yield each step of a path with the cotangent of its entry and the contribution to its input.
 
-    After zeros the path continues with ones. Several steps are recorded before each run, because a run costs more than an op.
+    After zeros the path continues with a dense cotangent. Several steps are recorded before each run, because a run costs more
+    than an op.
     """
     cotangent: Any = ones_like(way[0][1].node)
     at, ahead = 0, 1
@@ -108,7 +111,7 @@ def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node,
             if passed is not None:
                 yield node, entry, came, passed
                 if not np.any(array(passed)):
-                    cotangent, ahead = ones_like(node), 1
+                    cotangent, ahead = dense(node), 1  # ones may cancel
                     break
 
 
@@ -116,18 +119,10 @@ def _line(entry: Entry) -> Line:
     return entry.node.code, entry.node.offset
 
 
-def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Evidence:
-    """Return the break at an op that contributes zero, for all elements or for some; trials decide its code."""
-    tried = Tried(probe, node, entry, cotangent)
-    found = of_zeros.first(tried)
-    assert found is not None
-    return found
-
-
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
     """Return whether an op passes part of a dense cotangent to every element, so that the zeros come from before."""
-    passed = probe.contribution(entry, node, dense(entry.node))
-    return passed is not None and bool(np.all(array(passed))) and not Tried(probe, node, entry, cotangent).adds_up
+    tried, passed = Tried(probe, node, entry, cotangent), probe.contribution(entry, node, dense(entry.node))
+    return passed is not None and bool(np.all(array(passed))) and not (tried.adds_up or of_one_output(tried))
 
 
 # -- contributions that cancel
@@ -139,11 +134,13 @@ def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
     for entry in probe.entries:
         if any(i in after for i in entry.inputs):
             after.add(entry.node)
-    for node in reversed([*nodes, *[entry.node for entry in probe.entries]]):
-        if node not in after or node not in probe.total or np.any(array(probe.total[node])):
+    between = [n for n in reversed([*nodes, *[entry.node for entry in probe.entries]]) if n in after and n in probe.total]
+    for node, whole in [(n, whole) for whole in (True, False) for n in between]:  # where no value cancels, some elements may
+        zero = array(probe.total[node]) == 0
+        if np.all(zero) != whole or not np.any(zero):
             continue
         passed = [(entry, probe.contribution(entry, node, probe.total[entry.node])) for entry in probe.leads_on(node)]
-        meeting = [entry for entry, given in passed if given is not None and np.any(array(given))]
+        meeting = [entry for entry, given in passed if given is not None and np.any(array(given) * zero)]
         if meeting:
             return meeting[-1]
     return None
@@ -155,7 +152,8 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
     for entry in probe.entries:
         if any(i in seen for i in entry.inputs):
             seen.add(entry.node)
-            if Trait.STEPS in entry.node.op.traits:
+            stopped = any(user.node.op is _stop_gradient.op for user in probe.users.get(entry.node, ()))
+            if Trait.STEPS in entry.node.op.traits and not stopped:
                 return PiecewiseConstant(_line(entry), entry.node.op.type, detour=True)
     last = _meeting(probe, probe.sources[source])
     return Cancelled(NO_LINE) if last is None else Cancelled(_line(last), last.node.op.type)

@@ -206,9 +206,9 @@ class Unrun:
         return bool(self._asking) and function is self._asker and self._asking <= (part.end_lineno or 0)
 
     def _counts(self, use: ast.AST, function: Any) -> bool:
-        """Return whether a use is under a tape. In a function that opens no tape every use counts."""
-        tapes = self._file.tapes.get(function)
-        return not tapes or any(n in tapes for n in self._file.above(use))
+        """Return whether a use is under a tape. In a function that opens no tape every use counts, as it may be called there."""
+        tapes = self._file.tapes.get(function, ())
+        return (not tapes and function is not None) or any(n in tapes for n in self._file.above(use))
 
 
 class Choice(NamedTuple):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.op import Op
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.callers import statements_under_tape
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import COPIES, Name, Step
 from gradtape._src.explain.holders import LISTS, Held, objects
+from gradtape._src.explain.syntax import looked_up_late
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -70,9 +71,14 @@ class Instead(WrongObject):
 
     def said(self, w: Words) -> Said:
         more = f", and in line{'s' if len(self.lines) > 1 else ''} {', '.join(map(str, self.lines))}" if self.lines else ""
+        cause = f"{w.target} was computed from `{self.holder}` in {self.written}{more}, and nothing of `{self.own}`, which holds "
+        cause += f"{w.source}, ran under the tape"
+        root, at = {self.holder.partition("[")[0]}, text.number(self.line)
+        late = [name for f, name in looked_up_late(text.tree(text.file(self.line)), root) if f.lineno == at]
+        if late:
+            return Said(f"{cause}: the function looks up {late[0]} when it is called", *rewritten.bound_early(self.line, late[0]))
         return Said(
-            f"{w.target} was computed from `{self.holder}` in {self.written}{more}, and nothing of `{self.own}`, which holds "
-            f"{w.source}, ran under the tape",
+            cause,
             f"call `{self.own}` there, in the place of `{self.holder}`; or pass the variables of `{self.holder}`",
         )
 

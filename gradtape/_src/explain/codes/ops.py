@@ -49,6 +49,9 @@ class NotFloating(Index):
                 f"compute {w.target} from that",
             )
         if self.index and cast_there:
+            if "bool" in (text.text(self.line) or ""):
+                cause = f"{self.written} makes a mask, which only says which elements are taken, and has no derivative"
+                return Said(cause, "leave out the cast, and multiply by that value as a soft mask, in the place of the bool")
             return Said(
                 f"{self.written} makes an index, which only says which elements are taken, and has no derivative",
                 "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",

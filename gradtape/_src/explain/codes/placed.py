@@ -145,6 +145,8 @@ class OutsideTape(Placed):
         moved = f"{self.moved('into', 'in')} the tape's `with` block"
         if self.loop is not None:
             moved = f"open the tape before the loop in line {self.loop}, and let the loop run in its `with` block"
+        elif text.same_line(self.line, w.asked):
+            moved = f"compute what is differentiated in the tape's `with` block, and pass that in {self.written}"
         when = "before the tape opened" if self.early else "after the tape closed"
         return Said(f"{self.written} ran {when}, so the tape has not seen it", self._when_it_runs() or moved)
 

@@ -30,7 +30,7 @@ class Copied(WrongObject):
 
     def said(self, w: Words) -> Said:
         cause = f"{w.source} is a copy, made in {self.written}; {w.target} was computed from the original"
-        return Said(cause, "pass the original")
+        return Said(cause, f"compute {w.target} from {w.source}, or pass the original")
 
 
 class Fresh(WrongObject):
@@ -161,7 +161,8 @@ def _another(case: Apart) -> Evidence | None:
     if put is None and twin._made == variable._made:  # one line of code made both variables
         put = named
     if put is None and holder is None and twin._made == variable._made:  # one function made both objects
-        holder, put = _attribute_of(twin, variable, frame), _first_use(view, twin)
+        only = [h.path for h in objects(frame, 1, twin._uid) if "." in h.path and variable._uid not in h.numbers]
+        holder, put = next(iter(only), None), _first_use(view, twin)
     kept = _default(twin, frame) if holder is None else None
     if kept is not None:
         line = text.line_at(kept.__code__, kept.__code__.co_firstlineno)
@@ -182,12 +183,6 @@ def _parameter(function: FunctionType, variable: Variable) -> tuple[str, str]:
     names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :]
     held = zip(names, defaults, strict=True)
     return function.__name__, next(name for name, part in held if variable._uid in numbers_in(part))
-
-
-def _attribute_of(twin: Variable, variable: Variable, frame: FrameType | None) -> str | None:
-    """Return the path of an attribute, such as `self.target`, of a local object that holds only the first variable."""
-    only = [h.path for h in objects(frame, 1, twin._uid) if "." in h.path and variable._uid not in h.numbers]
-    return only[0] if only else None
 
 
 def _first_use(view: View, variable: Variable) -> Line | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from gradtape._src.explain.codes.twins import Called, computed_again, computed_f
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way
 from gradtape._src.explain.history import COPIES, History, Name
 from gradtape._src.explain.holders import in_an_object
-from gradtape._src.explain.syntax import named_in, within
+from gradtape._src.explain.syntax import looked_up_late, named_in
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -60,12 +59,10 @@ class LookedUpLate(Unused):
     name: str
 
     def said(self, w: Words) -> Said:
-        found, written = rewritten.bound_early(self.line, self.name) or (None, f"lambda x, {self.name}={self.name}: …")
         return Said(
             f"{w.target} does not depend on {w.source}: the function in {self.written} looks up {self.name} when it is called, "
             "after the loop, and finds the last one",
-            f"bind it where the function is made, by a default: `{written}`",
-            None if found is None else text.span(found),
+            *rewritten.bound_early(self.line, self.name),
         )
 
 
@@ -88,9 +85,10 @@ class ComputedAgain(Unused):
 
 
 class GoesNoFurther(Unused):
-    """The source's value was last used at the line `end`, and not for the target."""
+    """The source's value was last used at the line `end`, and not for the target; `loss`: as a scalar that no call asks."""
 
     end: Line
+    loss: bool
 
     def why(self, w: Words) -> str:
         return f": it is used in {cited(self.end)}, and what comes of that goes no further"
@@ -99,6 +97,8 @@ class GoesNoFurther(Unused):
         name = text.target(self.line) if text.same_line(self.end, self.line) and text.in_a_loop(self.end) else None
         if name and (value := text.value_of(self.line, name)):
             return f"add up what the loop computes, and do not begin again each time: `{name} += {value}`"
+        if self.loss and (other := text.stored_name(self.end)) not in (None, w.target):
+            return f"pass {other} as the target in the place of {w.target}, add it to {w.target}, or leave {w.source} out"
         return f"compute {w.target} from what that gives, or leave {w.source} out of the sources"
 
 
@@ -116,15 +116,20 @@ class Unread(Unused):
 
 
 class Derived(Unused):
-    """The source was computed at a line from values that the target uses directly."""
+    """The source was computed at a line from values that the target uses directly, or from the target itself (`turned`)."""
 
     derived: Line
+    turned: bool
 
     def why(self, w: Words) -> str:
+        if self.turned:
+            return f": {cited(self.derived)} computed {w.source} from {w.target}"
         beside = f", which {cited(self.derived)} computed beside it"
         return f"{beside}: what {w.target} was computed from is another value"
 
     def mend(self, w: Words) -> str:
+        if self.turned:
+            return f"ask the other way round: `{w.tape}.gradient({w.source}, {w.target})`"
         return f"compute {w.source} first, and {w.target} from it; or take as the source what {w.target} was computed from"
 
 
@@ -168,8 +173,6 @@ class Unknown(Evidence):
 # -- finders
 
 
-Function = ast.Lambda | ast.FunctionDef
-FUNCTION = (ast.Lambda, ast.FunctionDef)
 FEW = 2  # variables that an answer may name
 
 
@@ -182,40 +185,10 @@ def _looked_up_late(case: Apart) -> Evidence | None:
     if case.end is not None:
         return None
     roots = {re.split(r"\W", name)[0] for name in case.names if name.endswith("]")}
-    for code in text.codes_of(case.frame):
-        tree = text.tree(code.co_filename)
-        for targets, over, body in [] if tree is None or not roots else _loops(tree):
-            looped = named_in(targets)
-            if not roots & named_in(over):
-                continue
-            for function in [n for part in body for n in within(part, FUNCTION)]:
-                late = sorted(looped & _free(function))
-                if late:
-                    return LookedUpLate(text.line_at(code, function.lineno), name=late[0])
+    for code in text.codes_of(case.frame) if roots else ():
+        for function, name in looked_up_late(text.tree(code.co_filename), roots):
+            return LookedUpLate(text.line_at(code, function.lineno), name=name)
     return None
-
-
-@functools.lru_cache(64)
-def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    """Return the target, the iterable and the body of each loop and comprehension in a file.
-
-    They are cached, because the question is asked for each of the user's frames.
-    """
-    found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
-    for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
-        over = n if isinstance(n, ast.For) else n.generators[0]
-        body = n.body if isinstance(n, ast.For) else [n.value if isinstance(n, ast.DictComp) else n.elt]
-        found.append((over.target, over.iter, [*body]))
-    return found
-
-
-def _free(function: Function) -> set[str]:
-    """Return the free names of a function. Defaults are left out, because they are evaluated at once."""
-    arguments = function.args
-    own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
-    body = function.body if isinstance(function.body, list) else [function.body]
-    whole = ast.Tuple([*body])
-    return named_in(whole, ast.Load) - own - named_in(whole, ast.Store)
 
 
 @of_no_way(80)
@@ -248,7 +221,8 @@ def _computed_again(case: Apart) -> Evidence | None:
 @of_no_way(110)
 def _computed_beside(case: Apart) -> Evidence | None:
     derived = computed_from(case)
-    return None if derived is None else Derived(case.made, derived=derived)
+    turned = not {*case.targets}.isdisjoint(case.view.history.before(case.source.names))
+    return None if derived is None else Derived(case.made, derived=derived, turned=turned)
 
 
 @of_no_way(120)
@@ -260,7 +234,13 @@ def _unread(case: Apart) -> Evidence | None:
 @of_no_way(130)
 def _goes_no_further(case: Apart) -> Evidence | None:
     end = case.end if case.source.variable is not None else dead_end(case.view, case.source, case.used)
-    return None if end is None else GoesNoFurther(case.made, end=end)
+    if end is None:
+        return None
+    history = case.view.history
+    ends = [name for name in history.after(case.source.names) if history.line_of(name) == end]
+    asked = {target for call in history.calls for target in call.targets}.intersection(ends)
+    loss = not asked and any(getattr(history.aval(name), "shape", None) == () for name in ends)
+    return GoesNoFurther(case.made, end=end, loss=loss)
 
 
 def dead_end(view: View, source: Source, used: dict[Name, None]) -> Line | None:

@@ -9,7 +9,7 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
 from gradtape._src.explain.history import Name
@@ -17,7 +17,7 @@ from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty
+from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -281,9 +281,13 @@ class Cancelled(OfZeros):
                     f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to "
                     "start from another value",
                 )
+        cause = f"what comes from {self.written} and from other ways to {w.source} adds up to 0"
+        if (through := rewritten.stopped_through(self.line)) is not None:
+            return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
         return Said(
-            f"what comes from {self.written} and from other ways to {w.source} adds up to 0",
-            "check the signs of the parts of the loss, and that what is normalized has more than one element",
+            cause,
+            "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
+            f"normalization takes away what {w.source} does",
         )
 
 
@@ -324,7 +328,11 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 
 @of_zeros(40)
 def _every_margin_met(tried: Tried) -> Evidence | None:
-    if tried.leaves not in ("unit", "bound") or np.any(value(tried.entry.node)) or not (tried.met and tried.never_below_zero):
+    if (
+        tried.leaves not in ("unit", "bound")
+        or np.any(value(tried.entry.node))
+        or not (tried.met and never_below_zero(tried.probe, tried.entry))
+    ):
         return None
     if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
         return None
@@ -344,13 +352,17 @@ def _adds_up(tried: Tried) -> Evidence | None:
         first = contribution_at(tried.probe, tried.node, tried.entry, tried.cotangent, as_it_is, apart=True)
         if first is not None and np.any(array(first)):
             return Cancelled(*tried.at, how="inputs")
-    if tried.kind in (_softmax.op.type, _log_softmax.op.type):
-        outputs = value(tried.entry.node)
-        shares = np.exp(outputs) if tried.kind == _log_softmax.op.type else outputs
-        alone = outputs.shape[-1] == 1
-        flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
-        return Saturated(*tried.at, alone=alone) if flat else Cancelled(*tried.at, how="outputs")
+    if tried.kind in SHARES[1:]:
+        alone = value(tried.entry.node).shape[-1] == 1
+        return Saturated(*tried.at, alone=alone) if of_one_output(tried) else Cancelled(*tried.at, how="outputs")
     return Cancelled(*tried.at, how="elements") if not tried.leaves and tried.adds_up else None
+
+
+def of_one_output(tried: Tried) -> bool:
+    """Return whether an op is a softmax of which one output has all, or its logarithm."""
+    outputs = value(tried.entry.node) if tried.kind in SHARES[1:] else np.array(0.5)
+    shares = np.exp(outputs) if tried.kind == _log_softmax.op.type else outputs
+    return bool(np.all((shares < 1e-6) | (shares > 1 - 1e-6)))
 
 
 @of_zeros(90)
@@ -358,6 +370,9 @@ def _left(tried: Tried) -> Evidence | None:
     """Find an op that drops the elements, with the share of all elements that it drops."""
     node, entry = tried.node, tried.entry
     if tried.leaves == "unit":
+        dropped = array(tried.probe.contribution(entry, node, tried.dense)) == 0
+        if np.any(value(entry.node)[dropped]):
+            return Clipped(*tried.at, fraction=float(np.mean(dropped)))
         return DeadRelu(*tried.at, fraction=float(np.mean(value(entry.node) <= 0)))
     if tried.leaves == "bound":
         taken = value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)
