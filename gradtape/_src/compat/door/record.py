@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import active_nodes
@@ -11,6 +10,7 @@ from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.autodiff.recording import Recording
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine.engine import local
+from gradtape._src.core.tensors.scopes import stop_recording as stop_recording
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import identity
 
@@ -27,17 +27,6 @@ def should_record_backprop(tensors: Sequence[Tensor]) -> bool:
             if any(node in active for node in nodes):
                 return True
     return False
-
-
-@contextlib.contextmanager
-def stop_recording() -> Iterator[None]:
-    """Open a context in which no tape and no forward accumulator of the thread records."""
-    with contextlib.ExitStack() as stack:
-        for reference in local.tapes:
-            tape = reference()
-            if tape is not None:
-                stack.enter_context(tape.stop_recording())
-        yield
 
 
 @public

@@ -163,18 +163,29 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
+@contextlib.contextmanager
+def stop_recording() -> Iterator[None]:
+    """Open a context in which no tape and no forward accumulator of the thread records."""
+    with contextlib.ExitStack() as stack:
+        for reference in engine.local.tapes:
+            tape = reference()
+            if tape is not None:
+                stack.enter_context(tape.stop_recording())
+        yield
+
+
 @public
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
     """Open a context that lifts its ops out of functions under trace, into eager code or the surrounding graph.
 
-    Ops in it have no control dependencies.
+    Ops in it have no control dependencies, and are constants for the tapes around it.
 
     >>> with tf.init_scope():
     ...     print(tf.executing_eagerly())
     True
     """
-    with tracing.outside(graph=True), control_dependencies(None):
+    with stop_recording(), tracing.outside(graph=True), control_dependencies(None):
         yield
 
 
