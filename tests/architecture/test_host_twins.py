@@ -6,7 +6,7 @@ from tests.architecture.rules import ROOT, Source
 NONE = {
     "jax.lax.associative_scan", "jax.lax.bessel_i0e", "jax.lax.bessel_i1e", "jax.lax.betainc",
     "jax.lax.conv_general_dilated_patches", "jax.lax.igamma", "jax.lax.igamma_grad_a", "jax.lax.igammac", "jax.lax.linalg.eig",
-    "jax.lax.linalg.lu", "jax.lax.map", "jax.lax.polygamma", "jax.lax.random_gamma_grad", "jax.lax.zeta",
+    "jax.lax.linalg.lu", "jax.lax.map", "jax.lax.polygamma", "jax.lax.random_gamma_grad", "jax.lax.reduce", "jax.lax.zeta",
     "jax.numpy.fft", "jax.numpy.polyval",
 }  # fmt: skip
 

@@ -3,13 +3,14 @@
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.nn.convolution import conv2d, family, geometry, image_and_filter
-from gradtape._src.ops.nn.window import cells, padded, spatial_axes, sweeps, swept, views
+from gradtape._src.ops.nn.window import cells, padded, spatial_axes, sweeps, swept, unviewed, views
 from gradtape._src.ops.shapes import FLOATING, require
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -30,29 +31,46 @@ def _convolve(x, kernel, ways, data_format):
 
 
 def _to_input(kernel, dy, shape, ways, data_format):
-    """Convolve dy, with zeros inserted for the stride, with the reversed filter."""
+    """Add the products of dy and each cell of the filter to the cell's view of the image."""
     _, channel = spatial_axes(data_format)
-    gaps = [(0, 0, 0)] * dy.ndim
-    for way in ways:
-        gaps[way.axis] = 0, 0, way.stride - 1
-    spread = lax.pad(wide(dy), jnp.zeros((), wide(dy).dtype), gaps)
-    back = [way._replace(size=way.span, stride=1, low=way.reach - 1 - way.low, out=way.size) for way in ways]
-    outputs = dy.shape[channel]
-    dx = _weighted(list(views(*padded(spread, back))), lax.rev(wide(kernel).reshape(-1, outputs), [0]), channel)
+    outputs, others = dy.shape[channel], [axis for axis in range(dy.ndim) if axis != channel]
+    weights = [jnp.expand_dims(weight, others) for weight in wide(kernel).reshape(-1, outputs)]
+    repeated = *shape[:channel], outputs, *shape[channel + 1 :]
+    dx = unviewed(lambda cell, dy: dy * weights[cell], [wide(dy)], ways, repeated)
     dx = dx.reshape(*shape[: channel + 1], -1, *shape[channel + 1 :])
     return jnp.sum(dx, channel + 1).astype(dy.dtype)
+
+
+@lowered("the sums of several arrays over the same axes")
+def _sums(*arrays, axes):
+    sums = jnp.stack([jnp.sum(array, axes[0], keepdims=True) for array in arrays])
+    return jnp.sum(sums, [axis + 1 for axis in axes])
+
+
+def _sums_at_once(*arrays, axes):
+    def added(totals, values):
+        return [total + value for total, value in zip(totals, values, strict=True)]
+
+    return jnp.stack(lax.reduce(list(arrays), [jnp.zeros((), array.dtype) for array in arrays], added, axes))
+
+
+lowering(_sums, platform=HOST, rule=_sums.plain, because="NumPy adds up one array at a time")
+lowering(
+    _sums,
+    platform="cpu",
+    rule=_sums_at_once,
+    because="what they have in common is read once. Gradient to the filter of a depthwise convolution: 14 ms for 6",
+)
 
 
 def _to_filter(x, dy, shape, ways, data_format):
     _, channel = spatial_axes(data_format)
     x, inside = padded(jnp.repeat(wide(x), shape[-1], channel), ways)
-    first, *others = [axis for axis in range(x.ndim - 1) if axis != channel - 1]
-    inside = [way._replace(axis=way.axis - 1) for way in inside]
+    axes, inside = [way.axis - 1 for way in ways], [way._replace(axis=way.axis - 1) for way in inside]
 
     def step(total, pair):  # loops over images, so that the products stay small
         image, dy = pair
-        sums = jnp.stack([jnp.sum(view * dy, first, keepdims=True) for view in views(image, inside)])
-        return total + jnp.sum(sums, [first + 1, *[axis + 1 for axis in others]]), None
+        return total + _sums(*[view * dy for view in views(image, inside)], axes=axes), None
 
     nothing = jnp.zeros((cells(ways), shape[-2] * shape[-1]), x.dtype)
     return lax.scan(step, nothing, (x, wide(dy)))[0].reshape(shape).astype(dy.dtype)

@@ -11,7 +11,6 @@ from gradtape._src.core.platform.lowerings import lowered, lowering
 from gradtape._src.ops.nn.window import cells, lowest, padded, unviewed, views, winners
 
 FEW_CELLS = 16  # largest window, in cells, that is computed from a strided view per cell
-FEW_WINNERS = 8  # above this number of cells, winners are found axis by axis, which is 3 times as fast for 3 × 3, also to compile
 
 
 def over_windows(arrays, starts, reduction, ways):
@@ -27,12 +26,12 @@ def over_windows(arrays, starts, reduction, ways):
     return lax.reduce_window(arrays, starts, reduction, window, strides, padding, window_dilation=dilation)
 
 
-def _stages(ways, few=FEW_CELLS):
+def _stages(ways):
     """Return the windows to apply in turn: a small window as a whole, a large one axis by axis, which has the same maximum.
 
     The last axis comes first, so that the first of equal elements in row-major order wins in both cases.
     """
-    return [ways] if cells(ways) <= few else [[way] for way in reversed(ways)]
+    return [ways] if cells(ways) <= FEW_CELLS else [[way] for way in reversed(ways)]
 
 
 def maximum(x, ways):
@@ -43,7 +42,7 @@ def maximum(x, ways):
 
 def to_winners(x, y, dy, ways):
     """Scatter each element of `dy` to the position in `x` of the corresponding maximum in `y`."""
-    stages = _stages(ways, FEW_WINNERS)
+    stages = _stages(ways)
     inputs = [x]
     for stage in stages[:-1]:
         inputs.append(best(inputs[-1], ways=stage))
@@ -90,7 +89,8 @@ def _best_of_many(x, *, ways):
 
 
 def _winners(x, y, ways):
-    return winners(views(x, ways, lowest(x.dtype)), y, ways)
+    """Return the winners among the views of a padded image. This takes half the time of padding each view."""
+    return winners(views(*padded(x, ways, lowest(x.dtype))), y, ways)
 
 
 @lowered("what is put at the places of maxima")

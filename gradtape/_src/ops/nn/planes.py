@@ -1,4 +1,4 @@
-"""Convolutions over three axes, computed as sums of convolutions over two."""
+"""Convolutions over three axes, each computed by one convolution over two: the filter's planes lie side by side as channels."""
 
 import math
 
@@ -32,21 +32,45 @@ def _wide(x):
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
+def _beside(kernel):
+    """Return the filter's planes side by side as [height, width, depth, channels, outputs]."""
+    return jnp.moveaxis(_wide(kernel), 0, 2)
+
+
+def _stops(ways):
+    return [way.out for way in ways]
+
+
 def convolved(convolve, x, kernel, *, ways, data_format):
-    """Sum the convolutions of the filter's planes, each computed by `convolve(x, kernel, ways=, data_format=)`."""
+    """Convolve all planes at once by `convolve(x, kernel, ways=, data_format=)`, the planes of a window side by side.
+
+    They are laid out as channels of the image or of the result, whichever has fewer.
+    """
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
-    planes, kernels = _seen(jnp.transpose(_wide(x), last), depth), _wide(kernel)
-    total = sum(convolve(plane, kernels[i], ways=flat, data_format=LETTERS) for i, plane in enumerate(planes))
-    return jnp.transpose(total.reshape(x.shape[0], depth.out, *total.shape[1:]), back).astype(x.dtype)
+    x, dtype, kernel = jnp.transpose(_wide(x), last), x.dtype, _beside(kernel)
+    *window, planes, inputs, outputs = kernel.shape
+    if inputs < outputs or depth.stride > 1:
+        seen, kernel = jnp.concatenate(list(_seen(x, depth)), -1), kernel.reshape(*window, planes * inputs, outputs)
+        found = convolve(seen, kernel, ways=flat, data_format=LETTERS).reshape(len(x), depth.out, *_stops(flat), outputs)
+    else:
+        seen, depth = padded(x, [depth])
+        kernel = jnp.swapaxes(kernel, -3, -2).reshape(*window, inputs, planes * outputs)
+        found = convolve(_flat(seen), kernel, ways=flat, data_format=LETTERS)
+        found = found.reshape(*seen.shape[:2], *_stops(flat), planes, outputs)
+        found = sum([view[..., cell, :] for cell, view in enumerate(views(found, depth))])
+    return jnp.transpose(found, back).astype(dtype)
 
 
 def to_input(transposed, kernel, dy, *, shape, ways, data_format):
-    """Add the gradients to the planes of the input, each computed by `transposed(kernel, dy, shape=, ways=, data_format=)`."""
+    """Add up the gradients to the planes of the input, all computed by `transposed(kernel, dy, shape=, ways=, data_format=)`."""
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
-    planes, kernels = _flat(jnp.transpose(_wide(dy), last)), _wide(kernel)
-    within = len(planes), *[way.size for way in flat], kernel.shape[-2]
-    parts = [transposed(kernels[i], planes, shape=within, ways=flat, data_format=LETTERS) for i in range(depth.extent)]
-    parts = [part.reshape(dy.shape[0], depth.out, *within[1:]) for part in parts]
+    planes, kernel = _flat(jnp.transpose(_wide(dy), last)), _beside(kernel)
+    *window, cells, inputs, outputs = kernel.shape
+    within = len(planes), *[way.size for way in flat], cells * inputs
+    kernel = kernel.reshape(*window, cells * inputs, outputs)
+    parts = transposed(kernel, planes, shape=within, ways=flat, data_format=LETTERS)
+    parts = parts.reshape(dy.shape[0], depth.out, *within[1:-1], cells, inputs)
+    parts = [parts[..., cell, :] for cell in range(cells)]
     found = unviewed(lambda cell, *parts: parts[cell], parts, [depth], [shape[axis] for axis in last])
     return jnp.transpose(found, back).astype(dy.dtype)
 
