@@ -214,3 +214,14 @@ def test_a_variable_that_was_assigned_before_a_pause_counts_once(staged):
         return tape.gradient(y, [x, v])
 
     agree(staged(step)(tf.constant(3.0)), [6.9, 3.0])
+
+
+def test_an_init_scope_pauses_the_tapes_around_it():
+    x, v = tf.constant(3.0), tf.Variable(2.0)
+    with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as forward, tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        with tf.init_scope():
+            y, z, made = x * x, v * v, tf.Variable(1.0)
+        after, product = y * x, made * x
+    assert [tape.gradient(*pair) for pair in [(y, x), (z, v)]] == [None, None] and forward.jvp(y) is None
+    assert [float(tape.gradient(*pair)) for pair in [(after, x), (product, made), (product, x)]] == [9.0, 3.0, 1.0]

@@ -86,14 +86,17 @@ def statements_under_tape(asked: Line) -> list[ast.stmt]:
     return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
 
 
-def opened_before(line: Line, called: str) -> ast.With | None:
-    """Return the last `with` statement above a line, in its function, that calls a function named `called`."""
-    return last_opened(statements_of(scope_of(line)), called, text.number(line) or 0)
+PAUSES = ("stop_recording", "init_scope")
 
 
-def last_opened(statements: Sequence[ast.stmt], called: str, at: int) -> ast.With | None:
-    """Return the last of these `with` statements above line `at` that calls a function named `called`."""
-    found = [n for n in statements if isinstance(n, ast.With) and n.lineno < at and _opens(n, called)]
+def opened_before(line: Line, *called: str) -> ast.With | None:
+    """Return the last `with` statement above a line, in its function, that calls a function with one of these names."""
+    return last_opened(statements_of(scope_of(line)), text.number(line) or 0, *called)
+
+
+def last_opened(statements: Sequence[ast.stmt], at: int, *called: str) -> ast.With | None:
+    """Return the last of these `with` statements above line `at` that calls a function with one of these names."""
+    found = [n for n in statements if isinstance(n, ast.With) and n.lineno < at and opening(n, *called)]
     return max(found, key=lambda n: n.lineno, default=None)
 
 
@@ -140,13 +143,14 @@ def loop_before(line: Line, asked: Line) -> int | None:
     if around is None or at is None or scope_of(line) is not around:
         return None
     own = statements_of(around)
-    tape = last_opened(own, "GradientTape", text.number(asked) or 0)
+    tape = last_opened(own, text.number(asked) or 0, "GradientTape")
     loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
     return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)
 
 
-def _opens(node: ast.With, called: str) -> bool:
-    return any(callee(item.context_expr) == called for item in node.items)
+def opening(node: ast.With, *called: str) -> list[ast.expr]:
+    """Return the calls of a `with` statement of functions with these names."""
+    return [item.context_expr for item in node.items if callee(item.context_expr) in called]
 
 
 def blocks(whole: ast.AST) -> Iterator[list[ast.stmt]]:

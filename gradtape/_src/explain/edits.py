@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import opened_before, scope_of
+from gradtape._src.explain.callers import PAUSES, opened_before, scope_of
 from gradtape._src.explain.evidence import Said, Span
 from gradtape._src.explain.syntax import SCOPES, named_in, own, statements_of, within
 
@@ -188,7 +188,7 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
         yield (away,)
     elif len(lines) == 1 and scope_of(asked) is scope_of(line) and "nest the tapes" not in mend:
         out = "out of" in mend or "outside of" in mend
-        block = opened_before(line, "stop_recording") if out else opened_before(asked, "GradientTape")
+        block = opened_before(line, *PAUSES) if out else opened_before(asked, "GradientTape")
         if block is None:
             return
         if out:

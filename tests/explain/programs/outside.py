@@ -112,6 +112,15 @@ def recording_paused():
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
 
 
+def in_an_init_scope():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        with tf.init_scope():
+            squared = w * w  # <- recording_paused
+        loss = squared * 3.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
 def the_scale_was_computed_while_recording_paused():
     w = tf.Variable([3.0, 4.0])
     with tf.GradientTape() as tape:

@@ -13,6 +13,7 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import (
     MADE,
     OF_AN_OBJECT,
+    PAUSES,
     SIMPLE,
     called_by,
     callers_in,
@@ -22,12 +23,14 @@ from gradtape._src.explain.callers import (
     loop_before,
     may_call,
     minimizing,
+    opened_before,
+    opening,
     scope_of,
 )
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_places
 from gradtape._src.explain.history import Name, Step
 from gradtape._src.explain.kept import kept
-from gradtape._src.explain.syntax import mentioned, statements_of, within
+from gradtape._src.explain.syntax import callee, mentioned, statements_of, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -90,8 +93,8 @@ class Placed(Evidence):
     def _in_the_scope(self, around: ast.AST, asked: Line, called: str, given: str | None) -> Self:
         """Return the evidence at a call in the asking scope; `given` is the optimizer's method there."""
         own, at = statements_of(around), text.number(asked) or 0
-        tape = last_opened(own, "GradientTape", at)
-        place = last_opened(own, "stop_recording", at) if isinstance(self, RecordingPaused) else tape
+        tape = last_opened(own, at, "GradientTape")
+        place = last_opened(own, at, *PAUSES) if isinstance(self, RecordingPaused) else tape
         if tape is None and given is not None:
             before = [n for n in own if (n.end_lineno or 0) < at and isinstance(n, SIMPLE) and called in mentioned(n)]
             line = text.line_at(asked[0], before[-1].lineno) if before and asked[0] is not None else self.line
@@ -171,19 +174,20 @@ class OutsideTape(Placed):
 
 
 class RecordingPaused(Placed):
-    code, when = "recording_paused", "an op ran under `stop_recording`"
+    code, when = "recording_paused", "an op ran under `stop_recording`, or in `tf.init_scope`"
     named = "that op, or the call of the function in which it stands"
 
     def said(self, w: Words) -> Said:
-        cause = f"{self.written} ran under stop_recording, so to the tape its result is a constant"
+        block = opened_before(self.line, *PAUSES)
+        opened = [] if block is None else opening(block, *PAUSES)
+        pause = ast.unparse(opened[0]) if opened else f"{w.tape}.stop_recording()"
+        name = callee(opened[0]) if opened else "stop_recording"
+        cause = f"{self.written} ran under {name}, so to the tape its result is a constant"
         functions = functions_of(self.line)
         for decorator in getattr(scope_of(self.line), "decorator_list", ()):
             if any("stop_recording" in ast.unparse(f) for f in functions.get(ast.unparse(decorator), ())):
                 return Said(cause, f"leave out `@{ast.unparse(decorator)}`, which pauses the tape")
-        return Said(
-            cause,
-            f"{self.moved('out of', 'outside of')} the `with {w.tape}.stop_recording():` block",
-        )
+        return Said(cause, f"{self.moved('out of', 'outside of')} the `with {pause}:` block")
 
 
 class OtherTape(Placed):
