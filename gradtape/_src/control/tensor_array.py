@@ -246,22 +246,24 @@ class TensorArray:
             return next(iter(self._entries.values())).node.aval.shape
         return self._extents
 
-    def _index(self, index: Any) -> int | Tensor:
-        """Return the index, as an int if it is known."""
-        if not is_tensor(index):
-            return static(index, "index")
-        place = tensor(index)
-        if engine.local.trace.scope is None:
-            return static(place, "index")
-        known = constant_folding.folded(place.node)
-        return place if known is None else int(known)
+    def _index(self, index: Any, grows: bool = False) -> int | Tensor:
+        """Return the index, as an int if it is known. One out of range in a branch or loop stays a tensor: it may never be used."""
+        scope: Any = engine.local.trace.scope
+        if scope is None or not is_tensor(index):
+            at = static(index, "index")
+        elif (known := constant_folding.folded(tensor(index).node)) is not None:
+            at = int(known)
+        else:
+            return tensor(index)
+        inside = 0 <= at and (grows or at < self._count())
+        return at if inside or scope is None or not scope.nested else tensor(at)
 
     @public
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return an array with `value` at `index`."""
         new = self._copy()
         entry = new._accepted(value)
-        at = self._index(index)
+        at = self._index(index, self._dynamic)
         if isinstance(at, int):
             count = new._count()
             if at < 0:
@@ -338,8 +340,10 @@ class TensorArray:
     @public
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """Return the entry at `index`."""
-        at = self._index(index)
+        at, scope = self._index(index), engine.local.trace.scope
         if isinstance(at, Tensor):
+            if self._buffer is None and self._element() is None and getattr(scope, "nested", False):
+                raise engine.NeedsValues("a TensorArray is read before the shape of its entries is known. Give element_shape=")
             return gather(self._materialized(), at)
         self._check_index(at)
         if self._buffer is not None:
