@@ -247,7 +247,10 @@ class TensorArray:
         return self._extents
 
     def _index(self, index: Any, grows: bool = False) -> int | Tensor:
-        """Return the index, as an int if it is known. One out of range in a branch or loop stays a tensor: it may never be used."""
+        """Return the index, as an int if it is known.
+
+        An index out of range in a branch or loop stays a tensor, since that code may never run.
+        """
         scope: Any = engine.local.trace.scope
         if scope is None or not is_tensor(index):
             at = static(index, "index")
@@ -255,7 +258,7 @@ class TensorArray:
             at = int(known)
         else:
             return tensor(index)
-        inside = 0 <= at and (grows or at < self._count())
+        inside = at >= 0 and (grows or at < self._count())
         return at if inside or scope is None or not scope.nested else tensor(at)
 
     @public
