@@ -15,6 +15,7 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor, is_symbolic_tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.files.packages import package
+from gradtape._src.ops.array.ragged import RaggedTensor
 
 # The tolerance of a dtype, as a parameter prefix of assertAllCloseAccordingToType.
 _BY_DTYPE = {"float32": "float", "complex64": "float", "float16": "half", "bfloat16": "bfloat16"}
@@ -45,7 +46,7 @@ class Assertions(absltest.TestCase):
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Fail unless two arrays, or structures of them, are equal within `atol + rtol * abs(b)`; NaN equals NaN."""
-        self._close(a, b, rtol, atol, msg, "")
+        self._close(_ragged_as_lists(a), _ragged_as_lists(b), rtol, atol, msg, "")
 
     def _close(self, a: Any, b: Any, rtol: float, atol: float, msg: Any, path: str) -> None:
         a, b = _structured(a), _structured(b)
@@ -109,13 +110,22 @@ class Assertions(absltest.TestCase):
         self.assertAllClose(a, b, rtol=rtol, atol=atol, msg=msg)
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Fail unless two arrays have equal shapes and elements; NaN equals NaN."""
+        """Fail unless two arrays have equal shapes and elements; NaN equals NaN. Ragged tensors must have equal rows."""
+        if isinstance(a, RaggedTensor) or isinstance(b, RaggedTensor):
+            ranks = [x.ragged_rank if isinstance(x, RaggedTensor) else 0 for x in (a, b) if not isinstance(x, (list, tuple))]
+            self.assertEqual(*[self._rows(x) for x in (a, b)], msg)
+            self.assertEqual(ranks[0], ranks[-1], msg)
+            return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
         if a.dtype.kind == "S" or b.dtype.kind == "S":  # a tensor has strings as objects
             a, b = a.astype(object), b.astype(object)
         shapes = f"Shape mismatch: expected {a.shape}, got {b.shape}. Contents: {b!r}. "
         self.assertEqual(a.shape, b.shape, shapes if msg is None else f"{shapes}\n{msg}.")
         np.testing.assert_array_equal(_comparable(a), _comparable(b), "" if msg is None else str(msg))
+
+    def _rows(self, a: Any) -> Any:
+        """Return an argument of an assertion as nested lists, the rows of a ragged tensor too."""
+        return _ragged_as_lists(a) if isinstance(a, RaggedTensor) else np.array(self._evaluated(a), dtype=object).tolist()
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Fail if two arrays are equal in all elements."""
@@ -256,6 +266,11 @@ class _Raises:
 
 def _structured(value: Any) -> Any:
     return value._asdict() if hasattr(value, "_asdict") else value
+
+
+def _ragged_as_lists(value: Any) -> Any:
+    """Return the rows of a ragged tensor as nested lists; any other value unchanged."""
+    return value.to_list() if isinstance(value, RaggedTensor) else value
 
 
 def _comparable(array: np.ndarray) -> np.ndarray:

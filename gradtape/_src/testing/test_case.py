@@ -19,6 +19,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.testing.assertions import Assertions
@@ -228,6 +229,8 @@ def _value(tensor: Any) -> Any:
         return None
     if callable(tensor) and not isinstance(tensor, (Tensor, Stored)):
         return nest.map_structure(_value, tensor())
+    if isinstance(tensor, RaggedTensor):
+        return tensor  # its rows are read by `to_list`, as those of TensorFlow's RaggedTensorValue
     if isinstance(tensor, SparseTensor):
         return SparseTensorValue(*[part.numpy() for part in (tensor.indices, tensor.values, tensor.dense_shape)])
     if isinstance(tensor, IndexedSlices):
