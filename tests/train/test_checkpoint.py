@@ -93,7 +93,9 @@ class TestSaving:
 
     def test_options_and_new_checkpoints(self, tmp_path):
         ckpt, asked = tf.train.Checkpoint(v=tf.Variable(1.0)), []
-        path = ckpt.save(tmp_path / "ck", options=tf.train.CheckpointOptions(experimental_io_device="/job:localhost"))
+        options = tf.train.CheckpointOptions()
+        options.experimental_io_device = "/job:localhost"
+        path = ckpt.save(tmp_path / "ck", options=options)
         new = tf.train.checkpoints_iterator(tmp_path, timeout=0, timeout_fn=lambda: asked.append(1) or len(asked) > 1)
         assert next(new) == path
         assert [next(new) for _ in [ckpt.save(tmp_path / "ck")]] == [f"{tmp_path}/ck-2"]

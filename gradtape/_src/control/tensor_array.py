@@ -90,6 +90,11 @@ def _(op, dy):
     return [dy[: shape_of(op.inputs[0])[0]], None]
 
 
+def _is_branch(scope: Any) -> bool:
+    """Return whether a branch or the body of a loop is recorded, whose code may never run."""
+    return getattr(scope, "nested", False)
+
+
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
     """Return the error for an index out of range: OutOfRangeError in eager code, InvalidArgumentError in a function."""
     if engine.local.trace.scope is None:
@@ -251,7 +256,7 @@ class TensorArray:
 
         An index out of range in a branch or loop stays a tensor, since that code may never run.
         """
-        scope: Any = engine.local.trace.scope
+        scope = engine.local.trace.scope
         if scope is None or not is_tensor(index):
             at = static(index, "index")
         elif (known := constant_folding.folded(tensor(index).node)) is not None:
@@ -259,7 +264,7 @@ class TensorArray:
         else:
             return tensor(index)
         inside = at >= 0 and (grows or at < self._count())
-        return at if inside or scope is None or not scope.nested else tensor(at)
+        return at if inside or not _is_branch(scope) else tensor(at)
 
     @public
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -343,9 +348,9 @@ class TensorArray:
     @public
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """Return the entry at `index`."""
-        at, scope = self._index(index), engine.local.trace.scope
+        at = self._index(index)
         if isinstance(at, Tensor):
-            if self._buffer is None and self._element() is None and getattr(scope, "nested", False):
+            if self._buffer is None and self._element() is None and _is_branch(engine.local.trace.scope):
                 raise engine.NeedsValues("a TensorArray is read before the shape of its entries is known. Give element_shape=")
             return gather(self._materialized(), at)
         self._check_index(at)

@@ -28,7 +28,7 @@ class ShardByTaskPolicy(ShardingCallback):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # compared by identity, and assignable, as in TensorFlow
 class CheckpointOptions:
     """Options for checkpoints.
 
