@@ -16,7 +16,9 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.files.packages import package
 from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.v1.graphs.ragged_value import RaggedTensorValue
 
+RAGGED = (RaggedTensor, RaggedTensorValue)
 # The tolerance of a dtype, as a parameter prefix of assertAllCloseAccordingToType.
 _BY_DTYPE = {"float32": "float", "complex64": "float", "float16": "half", "bfloat16": "bfloat16"}
 _INCOMPATIBLE = "[Ii]ncompatible shapes?|[Dd]imensions must be equal|broadcastable"
@@ -46,7 +48,8 @@ class Assertions(absltest.TestCase):
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Fail unless two arrays, or structures of them, are equal within `atol + rtol * abs(b)`; NaN equals NaN."""
-        self._close(_ragged_as_lists(a), _ragged_as_lists(b), rtol, atol, msg, "")
+        a, b = [self._rows(x) if isinstance(x, RAGGED) else x for x in (a, b)]
+        self._close(a, b, rtol, atol, msg, "")
 
     def _close(self, a: Any, b: Any, rtol: float, atol: float, msg: Any, path: str) -> None:
         a, b = _structured(a), _structured(b)
@@ -111,9 +114,9 @@ class Assertions(absltest.TestCase):
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Fail unless two arrays have equal shapes and elements; NaN equals NaN. Ragged tensors must have equal rows."""
-        if isinstance(a, RaggedTensor) or isinstance(b, RaggedTensor):
-            ranks = [x.ragged_rank if isinstance(x, RaggedTensor) else 0 for x in (a, b) if not isinstance(x, (list, tuple))]
-            self.assertEqual(*[self._rows(x) for x in (a, b)], msg)
+        if isinstance(a, RAGGED) or isinstance(b, RAGGED):
+            ranks = [getattr(x, "ragged_rank", 0) for x in (a, b) if not isinstance(x, (list, tuple))]
+            self.assertEqual(self._rows(a), self._rows(b), msg)
             self.assertEqual(ranks[0], ranks[-1], msg)
             return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
@@ -125,7 +128,8 @@ class Assertions(absltest.TestCase):
 
     def _rows(self, a: Any) -> Any:
         """Return an argument of an assertion as nested lists, the rows of a ragged tensor too."""
-        return _ragged_as_lists(a) if isinstance(a, RaggedTensor) else np.array(self._evaluated(a), dtype=object).tolist()
+        a = self.evaluate(a) if isinstance(a, RaggedTensor) else self._evaluated(a)
+        return a.to_list() if isinstance(a, RaggedTensorValue) else np.array(a, dtype=object).tolist()
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Fail if two arrays are equal in all elements."""
@@ -266,11 +270,6 @@ class _Raises:
 
 def _structured(value: Any) -> Any:
     return value._asdict() if hasattr(value, "_asdict") else value
-
-
-def _ragged_as_lists(value: Any) -> Any:
-    """Return the rows of a ragged tensor as nested lists; any other value unchanged."""
-    return value.to_list() if isinstance(value, RaggedTensor) else value
 
 
 def _comparable(array: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
+from gradtape._src.v1.graphs.ragged_value import of_parts
 from gradtape._src.v1.graphs.session import Session, SparseTensorValue
 
 SEED = 87654321  # TensorFlow's seed for tests
@@ -230,7 +231,7 @@ def _value(tensor: Any) -> Any:
     if callable(tensor) and not isinstance(tensor, (Tensor, Stored)):
         return nest.map_structure(_value, tensor())
     if isinstance(tensor, RaggedTensor):
-        return tensor  # its rows are read by `to_list`, as those of TensorFlow's RaggedTensorValue
+        return of_parts(tensor.flat_values.numpy(), *[splits.numpy() for splits in tensor.nested_row_splits])
     if isinstance(tensor, SparseTensor):
         return SparseTensorValue(*[part.numpy() for part in (tensor.indices, tensor.values, tensor.dense_shape)])
     if isinstance(tensor, IndexedSlices):
