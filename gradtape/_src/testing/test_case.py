@@ -21,11 +21,11 @@ from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.random import seeds
-from gradtape._src.ops.sparse.tensor import SparseTensor
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
 from gradtape._src.v1.graphs.ragged_value import of_parts
-from gradtape._src.v1.graphs.session import Session, SparseTensorValue
+from gradtape._src.v1.graphs.session import Session
 
 SEED = 87654321  # TensorFlow's seed for tests
 main = absltest.main

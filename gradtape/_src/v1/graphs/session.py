@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -26,6 +26,7 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.random import seeds
+from gradtape._src.ops.sparse.tensor import SparseTensorValue
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
@@ -109,14 +110,6 @@ def _itself(value: Any) -> Any:
 
 def _nothing(value: Any) -> None:
     """Return the result of a fetched operation."""
-
-
-class SparseTensorValue(NamedTuple):
-    """The value of a SparseTensor fetched from a session, as NumPy arrays."""
-
-    indices: Any
-    values: Any
-    dense_shape: Any
 
 
 class Session:
