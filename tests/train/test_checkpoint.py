@@ -117,6 +117,17 @@ class TestSaving:
         with pytest.raises(AssertionError, match="takes the path of the checkpoint, or nothing"):
             tf.train.CheckpointOptions(experimental_write_callbacks=[lambda path, more: None])
 
+    def test_a_subclass_need_not_call_init(self, tmp_path):
+        class Own(tf.train.Checkpoint):
+            def __init__(self):
+                self.v = tf.Variable(1.0)
+
+        own = Own()
+        path = own.save(tmp_path / "own")
+        own.v.assign(5.0)
+        own.restore(path).assert_consumed()
+        assert own.v == 1.0 and own.save_counter == 1
+
     def test_a_string_tensor_is_a_path(self, tmp_path):
         ckpt = tf.train.Checkpoint(v=tf.Variable(1.0))
         assert ckpt.write(tf.constant(f"{tmp_path}/w")) == f"{tmp_path}/w"

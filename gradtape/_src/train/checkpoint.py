@@ -39,6 +39,9 @@ class Checkpoint(Tracked):
     3
     """
 
+    _root: Any = None  # also of a subclass that does not call this `__init__`
+    _save_counter: Variable | None = None
+
     @public
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         for name, value in (({} if root is None else {"root": root}) | kwargs).items():
@@ -48,7 +51,6 @@ class Checkpoint(Tracked):
                     f"an object with `variables`, or a list, tuple or dict of such), got {value!r}."
                 )
         self._root = root
-        self._save_counter: Variable | None = None
         for name, value in sorted(kwargs.items()):  # a variable with several names is saved under the first
             setattr(self, name, value)
         self._tracked_children()  # raises if root and the keywords contradict each other

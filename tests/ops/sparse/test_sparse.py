@@ -190,3 +190,10 @@ TAKE_VALUES = {
 def test_a_value_stands_for_a_sparse_tensor(name):
     function = TAKE_VALUES[name]
     np.testing.assert_array_equal(function(VALUE), function(matrix()))
+
+
+@pytest.mark.parametrize("x", [matrix(), tf.ragged.constant([[1.0], []])], ids=["sparse", "ragged"])
+def test_a_dtype_is_asserted(x):
+    tf.debugging.assert_type(x, tf.float32)
+    with pytest.raises(TypeError, match=r"tensor must be of type tf\.int32; got tf\.float32"):
+        tf.debugging.assert_type(x, tf.int32)

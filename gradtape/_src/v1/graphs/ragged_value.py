@@ -70,4 +70,4 @@ def of_parts(values: Any, *splits: Any) -> RaggedTensorValue:
     """Return the value with these flat values and bounds, those of the outermost axis first."""
     for bounds in reversed(splits):
         values = RaggedTensorValue(values, bounds)
-    return values  # type: ignore[no-any-return]
+    return values
