@@ -562,5 +562,5 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         return result, grad
 
     made = CustomGradient(functools.wraps(f)(checkpointed), transparent=True)
-    made.__wrapped__ = f
+    vars(made)["__wrapped__"] = f
     return made

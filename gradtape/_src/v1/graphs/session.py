@@ -26,7 +26,7 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.random import seeds
-from gradtape._src.ops.sparse.tensor import SparseTensorValue
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
@@ -61,13 +61,13 @@ class Fetches:
             self._add(item)
 
     def _add(self, item: Any) -> None:
-        if type(item).__name__ == "SparseTensor":
+        parts: list[Any]
+        packed: Callable[..., Any]
+        if isinstance(item, SparseTensor):
             parts, packed = [item.indices, item.values, item.dense_shape], SparseTensorValue
         elif isinstance(item, IndexedSlices):
-            parts, packed = (
-                [part for part in (item.values, item.indices, item.dense_shape) if part is not None],
-                IndexedSlicesValue,
-            )
+            parts = [part for part in (item.values, item.indices, item.dense_shape) if part is not None]
+            packed = IndexedSlicesValue
         elif isinstance(item, RaggedTensor):
             parts, packed = [item.flat_values, *item.nested_row_splits], of_parts
         else:
@@ -102,10 +102,6 @@ class Fetches:
         remaining = iter(values)
         results = [packed(*itertools.islice(remaining, count)) for count, packed in self.kinds]
         return nest.unflatten(self.spec, results)
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _nothing(value: Any) -> None:
@@ -257,7 +253,7 @@ class Session:
             flat = [key] if isinstance(key, (Tensor, str, Stored)) else nest.flatten(key)
             values = [value] if len(flat) == 1 else nest.flatten(value)
             for tensor, given in zip(flat, values, strict=True):
-                if type(tensor).__name__ == "SparseTensor":
+                if isinstance(tensor, SparseTensor):
                     parts = [tensor.indices, tensor.values, tensor.dense_shape]
                     feeds |= {t.node: self._fed(t, v) for t, v in zip(parts, given, strict=True)}
                     continue
