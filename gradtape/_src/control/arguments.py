@@ -23,6 +23,7 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, exten
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.core.values.ways import following
 from gradtape._src.ops.array.ragged import RaggedTensor
 
 
@@ -365,8 +366,9 @@ class Known:
         self.opened: Any = None
 
     def takes(self, given: list[TensorShape]) -> bool:
-        """Return whether tensors of these shapes match this signature."""
-        return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
+        """Return whether tensors of these shapes match this signature. It is no condition on extents of the trace around."""
+        with following(None):
+            return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
 
 
 MANY_TRACES = 5  # warn if this many consecutive calls were all traced
