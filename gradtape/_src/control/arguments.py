@@ -14,6 +14,7 @@ import numpy as np
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, ResultStructure
+from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.programs.program import Node, leaf
@@ -23,7 +24,6 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, exten
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.core.values.ways import following
 from gradtape._src.ops.array.ragged import RaggedTensor
 
 
@@ -366,8 +366,8 @@ class Known:
         self.opened: Any = None
 
     def takes(self, given: list[TensorShape]) -> bool:
-        """Return whether tensors of these shapes match this signature. It is no condition on extents of the trace around."""
-        with following(None):
+        """Return whether tensors of these shapes match this signature. No path of extents keeps the answer."""
+        with setting(exploration=None):
             return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
 
 
