@@ -176,6 +176,12 @@ EDITS = (
         "the backend says whether it has 64 bits",
     ),
     Edit(
+        "keras.src.trainers.compile_utils",
+        patches.average_batches,
+        "The mean loss of each output weights batches by their rows only where a trace knows them",
+        "Keras weights them by the rows of the batch that runs, as it does for the whole loss",
+    ),
+    Edit(
         "keras.src.trainers.data_adapters.array_slicing",
         patches.slice_strings,
         "The adapter asks whether the dtype of strings is one of floats, which is an error",

@@ -22,6 +22,25 @@ from keras_gradtape.stand_ins import (
 )
 
 
+def average_batches(module) -> dict[str, Any]:
+    """Average the loss of each output over batches, as TensorFlow does, whose traces do not know the number of rows.
+
+    Keras weights a batch by its rows where they are known: here in the first trace, but not in the one for any number of rows.
+    """
+    build = module.CompileLoss.build
+
+    def built(self, y_true, y_pred):
+        build(self, y_true, y_pred)
+        for mean in self.metrics:
+            mean.update_state = functools.partial(_unweighted, mean.update_state)
+
+    return {"CompileLoss.build": built}
+
+
+def _unweighted(update_state, value, sample_weight=None):
+    return update_state(value)
+
+
 def back_up_together(module) -> dict[str, Any]:
     """Make several processes back up one common checkpoint; a single process uses Keras's two files.
 

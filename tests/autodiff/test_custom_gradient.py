@@ -583,6 +583,7 @@ def test_libraries_find_the_signature_and_the_function():
     assert inspect.getfullargspec(call) == inspect.getfullargspec(scaled)
     assert inspect.getfullargspec(Layer().scaled).args == ["x"]
     assert call.__wrapped__ is scaled and call.__original_wrapped__ is scaled
+    assert tf.recompute_grad(scaled).__wrapped__ is scaled
 
 
 def test_a_gradient_function_that_raises_does_so_when_a_gradient_is_asked_for():

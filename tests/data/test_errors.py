@@ -57,6 +57,7 @@ AT_ONCE = [
     (lambda: D.from_generator([1], tf.int32), TypeError, "`generator` must be a Python callable"),
     (lambda: D.from_generator(abs, output_signature=3), TypeError, "found <class 'int'> which is not"),
     (lambda: generated(1, signature=tf.TensorSpec(None)).padded_batch(2), ValueError, "You must provide `padded_shapes`"),
+    (lambda: D.from_tensor_slices(([0, 1], None)).padded_batch(2), TypeError, "is not a subclass of TensorSpec: `NoneTensorSpec"),
     (lambda: D.range(3).padded_batch(2, padding_values=1.5), TypeError, "does not match type <dtype: 'int64'>"),
     (lambda: D.range(0).map(lambda x: x.numpy()).element_spec, ValueError, "needs values, and there are no elements"),
 ]  # fmt: skip
@@ -81,7 +82,7 @@ WHEN_RUN = [
     (lambda: D.range(2).map(lambda x: 1 if x == 0 else 1.5).batch(2), tf.errors.InvalidArgumentError, "is int32, element 1"),
     (lambda: D.range(3).window(2).batch(2), TypeError, "Datasets cannot be batched: use flat_map"),
     (lambda: of_lengths(1, 2).padded_batch(2, padded_shapes=[1]), tf.errors.DataLossError, "pad to a smaller size than"),
-    (lambda: of_lengths(1).padded_batch(1, padded_shapes=[1, 1]), ValueError, "not compatible with the corresponding input"),
+    (lambda: of_lengths(1).padded_batch(1, padded_shapes=[1, 1]), ValueError, "with the shape .* of the corresponding"),
     (lambda: D.range(2).unbatch(), ValueError, "Cannot unbatch an input with scalar components"),
     (lambda: D.from_tensors(0).map(lambda x: (tf.range(tf.constant(2) + 0), [x])).unbatch(), ValueError, r"sizes: \[1, 2\]"),
     (lambda: D.range(2).map(lambda x: object()), TypeError, r"Unsupported return value from function passed to Dataset\.map\(\)"),

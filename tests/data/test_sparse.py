@@ -77,3 +77,12 @@ def test_what_is_done_to_elements():
 def test_words():
     words = tf.SparseTensor([[0, 1], [1, 0]], ["b", "a"], [2, 2])
     assert [array.tolist() for array in D.from_tensors(words).as_numpy_iterator()] == [[[b"", b"b"], [b"a", b""]]]
+
+
+def test_a_value_stands_for_a_sparse_tensor():
+    value = tf.compat.v1.SparseTensorValue([[0, 0], [1, 2]], [1, 2], [3, 4])
+    rows = [[1, 0, 0, 0], [0, 0, 2, 0], [0, 0, 0, 0]]
+    assert D.from_tensors((value, 1)).element_spec[0] == tf.SparseTensorSpec([3, 4], tf.int32)
+    assert dense(D.from_tensor_slices(value)) == rows
+    assert dense(D.range(1).map(lambda i: tf.compat.v1.SparseTensorValue([[i]], [5], [3]))) == [[5, 0, 0]]
+    assert [dense(window) for window in D.from_tensors(value).repeat(3).window(2)] == [[rows, rows], [rows]]

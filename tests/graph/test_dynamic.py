@@ -72,6 +72,12 @@ def test_an_array_of_as_many_entries_as_are_fed(session):
     assert [session.run(numbers, {count: n}).tolist() for n in (3, 1)] == [[0.0, 2.0, 4.0], [0.0]]
 
 
+@pytest.mark.parametrize("call", [lambda array: array.read(-1), lambda array: array.write(5, 1.0).stack()])
+def test_an_entry_out_of_range(session, call):
+    with pytest.raises(tf2.errors.InvalidArgumentError, match="in a list with 3 elements"):
+        session.run(call(tf.TensorArray(tf.float32, 3, element_shape=[])))
+
+
 FED_NUMBERS = {
     "a frame step": (
         lambda n: tf.signal.overlap_and_add(tf.ones([3, 4]), n),

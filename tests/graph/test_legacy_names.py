@@ -118,6 +118,18 @@ def test_parts_of_sparse_results(session):
     same(list(value), [[[0, 1]], [5.0], [2, 2]])
 
 
+def test_rows_of_ragged_results(session):
+    rows, nested = session.run([tf2.ragged.constant([[1.0, 2.0], [], [3.0]]) * 2.0, tf2.ragged.constant([[[1], [2, 3]], []])])
+    assert type(rows) is tf.ragged.RaggedTensorValue and rows.to_list() == [[2.0, 4.0], [], [6.0]]
+    assert (rows.shape, rows.dtype, rows.row_splits.tolist()) == ((3, None), np.float32, [0, 2, 2, 3])
+    assert (str(nested), nested.ragged_rank, nested.shape) == ("<tf.RaggedTensorValue [[[1], [2, 3]], []]>", 2, (2, None, None))
+    assert repr(rows).startswith("tf.RaggedTensorValue(values=array([2., 4., 6.]")
+    with pytest.raises(TypeError, match="row_splits must be a 1D int32 or int64 numpy array"):
+        tf.ragged.RaggedTensorValue(np.ones(3), [0, 3])
+    with pytest.raises(TypeError, match="values must be a numpy array or a RaggedTensorValue"):
+        tf.ragged.RaggedTensorValue([1], np.array([0, 1]))
+
+
 def test_losses_are_collected(session):
     labels, x = tf.constant([[0.0, 1.0], [1.0, 0.0]]), tf.constant([[0.2, 0.9], [0.5, 0.1]])
     losses = [

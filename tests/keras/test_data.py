@@ -151,6 +151,21 @@ def test_the_loss_of_an_evaluation_counts_rows():
     assert model.evaluate(dataset, verbose=0) == pytest.approx([expected, expected], rel=1e-5)
 
 
+def test_the_losses_of_several_outputs_count_batches():
+    """The numbers are TensorFlow's: the last batch, of one row, counts as much as the others."""
+    a = keras.Input((2,))
+    outputs = {name: keras.layers.Dense(1, kernel_initializer="ones", name=name)(a) for name in "pq"}
+    model = keras.Model(a, outputs)
+    model.compile(keras.optimizers.SGD(0.001), {"p": "mse", "q": "mae"})
+    y = {"p": X[:5, :1], "q": X[:5, 1:]}
+    found = model.evaluate(X[:5], y, batch_size=2, verbose=0, return_dict=True)
+    assert found == pytest.approx({"loss": 37.0, "p_loss": 41.0, "q_loss": 14 / 3})
+    found = model.fit(X[:5], y, batch_size=2, verbose=0, shuffle=False).history
+    assert {name: loss for name, (loss,) in found.items()} == pytest.approx(
+        {"loss": 32.17585, "p_loss": 33.392044, "q_loss": 4.6228337}
+    )
+
+
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_arrays_without_rows():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])

@@ -149,3 +149,13 @@ def test_several_extents_that_a_call_tells(tmp_path):
             assert function(tf.ones(shape)).numpy().tolist() == [784.0] * 3
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[a, b, c, d\], where .* is 0\. It got one of shape"):
             function(tf.ones([3, 14, 55, 1]))
+
+
+@pytest.mark.parametrize("shape", [[None], [None, None], None])
+def test_a_function_that_calls_another_stays_open(tmp_path, shape):
+    module, inner = tf.Module(), tf.function(lambda x: x + 1.0)
+    module.f = tf.function(lambda x: 2.0 * inner(x), input_signature=[tf.TensorSpec(shape, tf.float32)])
+    loaded = again(module, tmp_path)
+    for rows in (2, 3):
+        x = np.ones([rows] * len(shape or [None]), np.float32)
+        np.testing.assert_array_equal(loaded.f(x), 4.0 * x)

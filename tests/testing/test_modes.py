@@ -125,6 +125,18 @@ def test_each_combination_is_a_test():
         def test_thing(self, thing):
             ran.append((mode(), repr(thing)))
 
+    @combinations.generate(combinations.combine(mode="graph", tf_api_version=1))
+    class Old(tf.test.TestCase, parameterized.TestCase):
+        def test_whole(self):
+            ran.append("never")
+
+    class OldTest(tf.test.TestCase, parameterized.TestCase):
+        @combinations.generate(combinations.combine(mode="graph", tf_api_version=1))
+        def test_one(self):
+            ran.append("never")
+
+    assert [len(run(case).skipped) for case in (Old, OldTest)] == [1, 1]
+
     run(Whole)
     assert ran == ["test_thing_test_mode_eager_thing_three", ("eager", "three")]
     with pytest.raises(ValueError, match="Keys need to not overlap"):

@@ -40,6 +40,10 @@ HOLD = [
     lambda: case.assertAllEqual(["a"], tf.constant(["a"])),
     lambda: case.assertAllEqual(tf.Variable([1, 2]), [1, 2]),
     lambda: case.assertAllEqual([float("nan")], [float("nan")]),
+    lambda: case.assertAllEqual(tf.ragged.constant([[1], [2, 3]]), [[1], [2, 3]]),
+    lambda: case.assertAllEqual(tf.ragged.constant([["a"], []]), tf.ragged.constant([["a"], []])),
+    lambda: case.assertAllClose(tf.ragged.constant([[1.0], [2.0, 3.0]]), [[1.0], [2.0, 3.0000001]]),
+    lambda: case.assertEqual(case.evaluate(tf.ragged.constant([[1], [2, 3]])).to_list(), [[1], [2, 3]]),
     lambda: case.assertNotAllEqual([1, 2], [1, 3]),
     lambda: case.assertShapeEqual(tf.ones([3]), np.ones(3)),
     lambda: case.assertDTypeEqual(tf.ones([3]), tf.float32),
@@ -60,6 +64,9 @@ HOLD = [
     lambda: incompatible(tf.ones([3])),
 ]
 FAIL = [
+    (lambda: case.assertAllEqual(tf.ragged.constant([[1], [2, 3]]), [[1], [2, 4]]), "Lists differ"),
+    (lambda: case.assertAllEqual(tf.ragged.constant([[1], [2]]), tf.constant([[1], [2]])), "1 != 0"),
+    (lambda: case.assertAllClose(tf.ragged.constant([[1.0], [2.0, 3.0]]), [[1.0], [2.0, 3.5]]), "Mismatched value"),
     (
         lambda: case.assertAllClose([1.0, 2.0], [1.0, 2.1]),
         "Not equal to tolerance rtol=1e-06, atol=1e-06\nMismatched value: a is different from b. \n(.|\n)*Mismatched elem",

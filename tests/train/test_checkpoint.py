@@ -1,6 +1,7 @@
 """`Checkpoint`: what is saved under which name, what is found again, and what is said where it is not."""
 
 import collections
+import copy
 import json
 import os
 
@@ -93,11 +94,47 @@ class TestSaving:
 
     def test_options_and_new_checkpoints(self, tmp_path):
         ckpt, asked = tf.train.Checkpoint(v=tf.Variable(1.0)), []
-        path = ckpt.save(tmp_path / "ck", options=tf.train.CheckpointOptions(experimental_io_device="/job:localhost"))
+        options = tf.train.CheckpointOptions()
+        options.experimental_io_device = "/job:localhost"
+        path = ckpt.save(tmp_path / "ck", options=options)
         new = tf.train.checkpoints_iterator(tmp_path, timeout=0, timeout_fn=lambda: asked.append(1) or len(asked) > 1)
         assert next(new) == path
         assert [next(new) for _ in [ckpt.save(tmp_path / "ck")]] == [f"{tmp_path}/ck-2"]
         assert list(new) == [] and len(asked) == 2
+
+    def test_callbacks_are_called_for_a_complete_checkpoint(self, tmp_path):
+        called = []
+        options = tf.train.CheckpointOptions(
+            experimental_write_callbacks=[lambda: called.append(len(os.listdir(tmp_path))), called.append]
+        )
+        ckpt = tf.train.Checkpoint(v=tf.Variable(1.0))
+        path = ckpt.write(tmp_path / "w", options)
+        manager = tf.train.CheckpointManager(ckpt, str(tmp_path / "m"), 3)
+        assert called == [1, path] and [manager.save(options=options)] == called[3:]
+        other = copy.copy(options)
+        other.experimental_write_callbacks.clear()
+        assert len(options.experimental_write_callbacks) == 2
+        with pytest.raises(AssertionError, match="takes the path of the checkpoint, or nothing"):
+            tf.train.CheckpointOptions(experimental_write_callbacks=[lambda path, more: None])
+
+    def test_a_subclass_need_not_call_init(self, tmp_path):
+        class Own(tf.train.Checkpoint):
+            def __init__(self):
+                self.v = tf.Variable(1.0)
+
+        own = Own()
+        path = own.save(tmp_path / "own")
+        own.v.assign(5.0)
+        own.restore(path).assert_consumed()
+        assert own.v == 1.0 and own.save_counter == 1
+
+    def test_a_string_tensor_is_a_path(self, tmp_path):
+        ckpt = tf.train.Checkpoint(v=tf.Variable(1.0))
+        assert ckpt.write(tf.constant(f"{tmp_path}/w")) == f"{tmp_path}/w"
+        assert ckpt.save(tf.constant(f"{tmp_path}/s")) == f"{tmp_path}/s-1"
+        in_function = tf.function(lambda path: ckpt.write(path))
+        assert in_function(tf.constant(f"{tmp_path}/f")).numpy().decode() == f"{tmp_path}/f"
+        assert sorted(path.stem for path in tmp_path.glob("*.safetensors")) == ["f", "s-1", "w"]
 
     def test_makes_folders(self, tmp_path):
         tf.train.Checkpoint(v=tf.Variable(1.0)).save(tmp_path / "new" / "folder" / "ck")

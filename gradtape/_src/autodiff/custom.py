@@ -561,4 +561,6 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return result, grad
 
-    return CustomGradient(functools.wraps(f)(checkpointed), transparent=True)
+    made = CustomGradient(functools.wraps(f)(checkpointed), transparent=True)
+    vars(made)["__wrapped__"] = f
+    return made

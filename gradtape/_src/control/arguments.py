@@ -14,6 +14,7 @@ import numpy as np
 from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, ResultStructure
+from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.programs.program import Node, leaf
@@ -365,8 +366,9 @@ class Known:
         self.opened: Any = None
 
     def takes(self, given: list[TensorShape]) -> bool:
-        """Return whether tensors of these shapes match this signature."""
-        return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
+        """Return whether tensors of these shapes match this signature. No path of extents keeps the answer."""
+        with setting(exploration=None):
+            return all(new.is_subtype_of(old) for new, old in zip(given, self.shapes, strict=True))
 
 
 MANY_TRACES = 5  # warn if this many consecutive calls were all traced

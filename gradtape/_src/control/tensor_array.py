@@ -90,6 +90,11 @@ def _(op, dy):
     return [dy[: shape_of(op.inputs[0])[0]], None]
 
 
+def _is_branch(scope: Any) -> bool:
+    """Return whether a branch or the body of a loop is recorded, whose code may never run."""
+    return getattr(scope, "nested", False)
+
+
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
     """Return the error for an index out of range: OutOfRangeError in eager code, InvalidArgumentError in a function."""
     if engine.local.trace.scope is None:
@@ -246,22 +251,27 @@ class TensorArray:
             return next(iter(self._entries.values())).node.aval.shape
         return self._extents
 
-    def _index(self, index: Any) -> int | Tensor:
-        """Return the index, as an int if it is known."""
-        if not is_tensor(index):
-            return static(index, "index")
-        place = tensor(index)
-        if engine.local.trace.scope is None:
-            return static(place, "index")
-        known = constant_folding.folded(place.node)
-        return place if known is None else int(known)
+    def _index(self, index: Any, grows: bool = False) -> int | Tensor:
+        """Return the index, as an int if it is known.
+
+        An index out of range in a branch or loop stays a tensor, since that code may never run.
+        """
+        scope = engine.local.trace.scope
+        if scope is None or not is_tensor(index):
+            at = static(index, "index")
+        elif (known := constant_folding.folded(tensor(index).node)) is not None:
+            at = int(known)
+        else:
+            return tensor(index)
+        inside = at >= 0 and (grows or at < self._count())
+        return at if inside or not _is_branch(scope) else tensor(at)
 
     @public
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return an array with `value` at `index`."""
         new = self._copy()
         entry = new._accepted(value)
-        at = self._index(index)
+        at = self._index(index, self._dynamic)
         if isinstance(at, int):
             count = new._count()
             if at < 0:
@@ -340,6 +350,8 @@ class TensorArray:
         """Return the entry at `index`."""
         at = self._index(index)
         if isinstance(at, Tensor):
+            if self._buffer is None and self._element() is None and _is_branch(engine.local.trace.scope):
+                raise engine.NeedsValues("a TensorArray is read before the shape of its entries is known. Give element_shape=")
             return gather(self._materialized(), at)
         self._check_index(at)
         if self._buffer is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base.errors import DataLossError, invalid
-from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values.dtypes import as_dtype
@@ -43,7 +43,7 @@ class Padding:
     def check(self, structure: ElementStructure) -> None:
         """Raise the error for arguments that do not match elements of `structure`."""
         for spec in structure.specs:
-            if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec | NoneTensorSpec):
+            if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec):
                 raise TypeError(
                     "`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements in the "
                     f"input dataset is not a subclass of TensorSpec: `{spec}`."
@@ -54,8 +54,8 @@ class Padding:
             smaller = [known is not None and to is not None and to < known for known, to in zip(spec.shape, shape, strict=False)]
             if len(shape) != spec.shape.rank or any(smaller):
                 raise ValueError(
-                    f"The padded shape {tuple(shape)} is not compatible with the corresponding input component shape "
-                    f"{tuple(spec.shape)}."
+                    f"The padded shape {tuple(shape)} is not compatible with the shape {tuple(spec.shape)} of the "
+                    "corresponding input component."
                 )
         self._fill(structure.nest, [spec.dtype.numpy for spec in structure.specs])
 
@@ -81,11 +81,9 @@ def _up_to(how: Nest, values: Any) -> list[Any]:
 
 def _sequence(shape: Any) -> list[Any]:
     if isinstance(shape, Tensor) and not shape.dtype.is_integer:
-        raise TypeError(
-            f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its element type was {shape.dtype.name}."
-        )
+        raise TypeError(f"Padded shape {shape} must be a `tf.int64` vector tensor, but its element type was {shape.dtype.name}.")
     if np.ndim(np.asarray(shape, object)) > 1:
-        raise ValueError(f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its shape was {np.shape(shape)}.")
+        raise ValueError(f"Padded shape {shape} must be a `tf.int64` vector tensor, but its shape was {np.shape(shape)}.")
     if isinstance(shape, (int, np.integer)):
         return [shape]
     return shape.numpy().tolist() if isinstance(shape, Tensor) else list(shape)

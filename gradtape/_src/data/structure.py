@@ -23,7 +23,7 @@ from gradtape._src.data.composite import Composite
 from gradtape._src.data.ragged import Ragged, with_shape
 from gradtape._src.data.sparse import Sparse
 from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
-from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec, SparseTensorValue
 
 Nest = optree.PyTreeSpec
 Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and their nest
@@ -96,12 +96,16 @@ class ElementStructure:
 
 
 def _is_value(item: Any) -> bool:
-    return type(item) in (list, range)
+    return type(item) in (list, range, SparseTensorValue)
 
 
 def flatten(value: Any) -> tuple[list[Any], Nest]:
-    """Flatten a nest of tuples, dicts and namedtuples to its leaves and the nest. A list is a leaf, and so is None."""
-    return nest.flatten_with_spec(value, is_leaf=_is_value)
+    """Flatten a nest of tuples, dicts and namedtuples to its leaves and the nest. A list is a leaf, and so is None.
+
+    A SparseTensorValue becomes a SparseTensor.
+    """
+    leaves, how = nest.flatten_with_spec(value, is_leaf=_is_value)
+    return [SparseTensor.from_value(item) if type(item) is SparseTensorValue else item for item in leaves], how
 
 
 SHAPED = TensorSpec, SparseTensorSpec, RaggedTensorSpec  # specs of values that can be batched

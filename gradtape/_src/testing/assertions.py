@@ -15,7 +15,10 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor, is_symbolic_tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.device_spec import DeviceSpec
 from gradtape._src.files.packages import package
+from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.v1.graphs.ragged_value import RaggedTensorValue
 
+RAGGED = (RaggedTensor, RaggedTensorValue)
 # The tolerance of a dtype, as a parameter prefix of assertAllCloseAccordingToType.
 _BY_DTYPE = {"float32": "float", "complex64": "float", "float16": "half", "bfloat16": "bfloat16"}
 _INCOMPATIBLE = "[Ii]ncompatible shapes?|[Dd]imensions must be equal|broadcastable"
@@ -45,6 +48,7 @@ class Assertions(absltest.TestCase):
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Fail unless two arrays, or structures of them, are equal within `atol + rtol * abs(b)`; NaN equals NaN."""
+        a, b = [self._rows(x) if isinstance(x, RAGGED) else x for x in (a, b)]
         self._close(a, b, rtol, atol, msg, "")
 
     def _close(self, a: Any, b: Any, rtol: float, atol: float, msg: Any, path: str) -> None:
@@ -109,13 +113,23 @@ class Assertions(absltest.TestCase):
         self.assertAllClose(a, b, rtol=rtol, atol=atol, msg=msg)
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Fail unless two arrays have equal shapes and elements; NaN equals NaN."""
+        """Fail unless two arrays have equal shapes and elements; NaN equals NaN. Ragged tensors must have equal rows."""
+        if isinstance(a, RAGGED) or isinstance(b, RAGGED):
+            ranks = [getattr(x, "ragged_rank", 0) for x in (a, b) if not isinstance(x, (list, tuple))]
+            self.assertEqual(self._rows(a), self._rows(b), msg)
+            self.assertEqual(ranks[0], ranks[-1], msg)
+            return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
         if a.dtype.kind == "S" or b.dtype.kind == "S":  # a tensor has strings as objects
             a, b = a.astype(object), b.astype(object)
         shapes = f"Shape mismatch: expected {a.shape}, got {b.shape}. Contents: {b!r}. "
         self.assertEqual(a.shape, b.shape, shapes if msg is None else f"{shapes}\n{msg}.")
         np.testing.assert_array_equal(_comparable(a), _comparable(b), "" if msg is None else str(msg))
+
+    def _rows(self, a: Any) -> Any:
+        """Return an argument of an assertion as nested lists, the rows of a ragged tensor too."""
+        a = self.evaluate(a) if isinstance(a, RaggedTensor) else self._evaluated(a)
+        return a.to_list() if isinstance(a, RaggedTensorValue) else np.array(a, dtype=object).tolist()
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Fail if two arrays are equal in all elements."""

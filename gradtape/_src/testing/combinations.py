@@ -12,6 +12,7 @@ import functools
 import inspect
 import itertools
 import re
+import unittest
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -73,6 +74,8 @@ def generate(combinations: Iterable[Mapping[str, Any]], test_combinations: Any =
     names = [_name(chosen, index) for index, chosen in enumerate(wanted)]
 
     def decorate(given: Any) -> Any:
+        if not wanted:
+            return unittest.skip("Its combinations are those of TensorFlow 1.")(given)
         if not isinstance(given, type):
             named = [{"testcase_name": name, **chosen} for name, chosen in zip(names, wanted, strict=True)]
             return parameterized.named_parameters(*named)(_taking(given))

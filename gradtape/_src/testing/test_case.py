@@ -19,11 +19,13 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Stored, Tensor
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.random import seeds
-from gradtape._src.ops.sparse.tensor import SparseTensor
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
-from gradtape._src.v1.graphs.session import Session, SparseTensorValue
+from gradtape._src.v1.graphs.ragged_value import of_parts
+from gradtape._src.v1.graphs.session import Session
 
 SEED = 87654321  # TensorFlow's seed for tests
 main = absltest.main
@@ -228,6 +230,8 @@ def _value(tensor: Any) -> Any:
         return None
     if callable(tensor) and not isinstance(tensor, (Tensor, Stored)):
         return nest.map_structure(_value, tensor())
+    if isinstance(tensor, RaggedTensor):
+        return of_parts(tensor.flat_values.numpy(), *[splits.numpy() for splits in tensor.nested_row_splits])
     if isinstance(tensor, SparseTensor):
         return SparseTensorValue(*[part.numpy() for part in (tensor.indices, tensor.values, tensor.dense_shape)])
     if isinstance(tensor, IndexedSlices):

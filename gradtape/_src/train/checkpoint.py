@@ -11,7 +11,7 @@ from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Stateful, Tracked
 from gradtape._src.core.tensors.scopes import init_scope
-from gradtape._src.core.tensors.tensor import graph_of
+from gradtape._src.core.tensors.tensor import Tensor, graph_of, to_numpy
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.dtypes import int64, spoken_name
 from gradtape._src.train import parts, sources, storage
@@ -39,6 +39,9 @@ class Checkpoint(Tracked):
     3
     """
 
+    _root: Any = None  # also of a subclass that does not call this `__init__`
+    _save_counter: Variable | None = None
+
     @public
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         for name, value in (({} if root is None else {"root": root}) | kwargs).items():
@@ -48,7 +51,6 @@ class Checkpoint(Tracked):
                     f"an object with `variables`, or a list, tuple or dict of such), got {value!r}."
                 )
         self._root = root
-        self._save_counter: Variable | None = None
         for name, value in sorted(kwargs.items()):  # a variable with several names is saved under the first
             setattr(self, name, value)
         self._tracked_children()  # raises if root and the keywords contradict each other
@@ -90,17 +92,23 @@ class Checkpoint(Tracked):
     @public
     def write(self, file_prefix: Any, options: Any = None) -> str:
         """Write a checkpoint called `file_prefix`, and return that name. It adds no number and does not count."""
-        return self.written(os.fspath(file_prefix), options, lambda: None)
+        return self.written(_path(file_prefix), options, lambda: None)
 
     def written(self, prefix: str, options: CheckpointOptions | None, then: Callable[[], None]) -> str:
-        """Write a checkpoint as `write` does, and call `then` when it is complete."""
+        """Write a checkpoint as `write` does. When it is complete, call the callbacks of the options, and `then`."""
         nodes, variables, states = saved_graph(self)
-        if options is not None and options.in_parts:
+        options = CheckpointOptions() if options is None else options
+
+        def complete() -> None:
+            options.wrote(prefix)
+            then()
+
+        if options.in_parts:
             arrays = {key: array_of(variable) for key, variable in variables.items()} | states
-            parts.save(prefix, nodes, arrays, options.background, then)
+            parts.save(prefix, nodes, arrays, options.background, complete)
         else:
             sources.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()} | states)
-            then()
+            complete()
         return prefix
 
     @public
@@ -110,7 +118,7 @@ class Checkpoint(Tracked):
         before = held(counter, initial=0)
         hold(counter, before + 1)
         try:
-            prefix = f"{os.fspath(file_prefix)}-{int(before) + 1}"
+            prefix = f"{_path(file_prefix)}-{int(before) + 1}"
             return self.written(prefix, options, lambda: update_state(os.path.dirname(prefix), [(prefix, None)]))
         except BaseException:
             hold(counter, before)
@@ -147,6 +155,11 @@ class Checkpoint(Tracked):
             if created:
                 self._save_counter = None
             raise
+
+
+def _path(file_prefix: Any) -> str:
+    """Return the prefix of a checkpoint's files, which may be a string tensor."""
+    return os.fsdecode(to_numpy(file_prefix.node).item() if isinstance(file_prefix, Tensor) else file_prefix)
 
 
 class Restore:

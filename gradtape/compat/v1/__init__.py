@@ -240,6 +240,7 @@ from gradtape.compat.v1 import (
     profiler as profiler,
     python_io as python_io,
     random as random,
+    ragged as ragged,
     sets as sets,
     summary as summary,
     test as test,

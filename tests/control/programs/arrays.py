@@ -74,3 +74,40 @@ def tensor_array_unstack(tf):
         return out.stack()
 
     return gradients(tf, f, data(3, 2), order=2)
+
+
+@program
+def tensor_array_read_behind_a_guard(tf):
+    def through(size, shape):
+        @tf.function
+        def f(x, n):
+            array = tf.TensorArray(x.dtype, size, dynamic_size=not size, element_shape=shape)
+            i = 0
+            while i < n:
+                before = array.read(i - 1) if i > 0 else tf.zeros_like(x)
+                array = array.write(i, x * tf.cast(i, x.dtype) + before)
+                i += 1
+            return array.stack()
+
+        return gradients(tf, lambda x: f(x, tf.constant(4)), [1.0, 2.0])
+
+    return [through(size, shape) for size, shape in [(4, None), (4, [2]), (0, [2]), (0, None)]]
+
+
+@program
+def tensor_array_out_of_range_in_a_branch(tf):
+    @tf.function
+    def f(x, n):
+        array = tf.TensorArray(x.dtype, 2).unstack(x)
+        if n > 2:
+            array = array.write(7, x[0])
+            return array.read(5) + array.stack()[0]
+        return array.read(1) * array.read(0)
+
+    def refused():
+        try:
+            f(tf.constant([1.0, 2.0], tf.float64), tf.constant(3))
+        except tf.errors.InvalidArgumentError:
+            return True
+
+    return gradients(tf, lambda x: f(x, tf.constant(1)), [1.0, 2.0]), refused()

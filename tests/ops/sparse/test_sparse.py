@@ -172,3 +172,28 @@ def test_what_is_stored_is_counted(options, expected):
 def test_weights_of_what_is_stored_are_stored_alike():
     with pytest.raises(ValueError, match="Argument `weights` must be a SparseTensor if `values` is a SparseTensor"):
         tf.math.bincount(tf.SparseTensor([[0, 3]], [1], [4, 10]), weights=tf.ones([1]))
+
+
+VALUE = tf.compat.v1.SparseTensorValue(np.array(PLACES), np.array([1.0, 2.0], np.float32), [3, 4])
+TAKE_VALUES = {
+    "to_dense": tf.sparse.to_dense,
+    "in a function": tf.function(tf.sparse.to_dense),
+    "reduce_sum": lambda x: tf.sparse.reduce_sum(x, 1),
+    "matmul": lambda x: tf.sparse.sparse_dense_matmul(x, tf.ones([4, 1])),
+    "add": lambda x: tf.sparse.add(x, x).values,
+    "concat": lambda x: tf.sparse.concat(0, [x, x]).indices,
+    "edit_distance": lambda x: tf.edit_distance(x, x),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_VALUES)
+def test_a_value_stands_for_a_sparse_tensor(name):
+    function = TAKE_VALUES[name]
+    np.testing.assert_array_equal(function(VALUE), function(matrix()))
+
+
+@pytest.mark.parametrize("x", [matrix(), tf.ragged.constant([[1.0], []])], ids=["sparse", "ragged"])
+def test_a_dtype_is_asserted(x):
+    tf.debugging.assert_type(x, tf.float32)
+    with pytest.raises(TypeError, match=r"tensor must be of type tf\.int32; got tf\.float32"):
+        tf.debugging.assert_type(x, tf.int32)

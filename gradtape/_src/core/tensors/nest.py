@@ -201,7 +201,11 @@ def flatten_with_spec(
                 _register_attrs(kind)
             elif dataclasses.is_dataclass(kind):
                 _register(kind)
-            elif issubclass(kind, (Mapping, Sequence, MappingView)) and not issubclass(kind, (str, bytes, memoryview)):
+            elif (
+                issubclass(kind, (Mapping, Sequence, MappingView))
+                and not issubclass(kind, (str, bytes, memoryview))
+                and not optree.is_namedtuple_class(kind)  # optree knows it, and `is_leaf` kept it whole
+            ):
                 _register_container(kind)
             else:
                 continue

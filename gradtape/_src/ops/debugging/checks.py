@@ -523,11 +523,12 @@ def _match(x, pattern, known, message):
 
 @public
 def assert_type(tensor, tf_type, message=None, name=None):
-    """Raise TypeError unless `tensor` is of dtype `tf_type`.
+    """Raise TypeError unless `tensor`, which may be sparse or ragged, is of dtype `tf_type`.
 
     >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
     """
-    wanted, x = dtypes.as_dtype(tf_type), _as_tensor(tensor)
+    wanted = dtypes.as_dtype(tf_type)
+    x = tensor if isinstance(getattr(tensor, "dtype", None), dtypes.DType) else _as_tensor(tensor)
     if x.dtype != wanted:
         raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {x.dtype!r}")
 

@@ -276,8 +276,7 @@ def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     >>> print(tf.edit_distance(*words, normalize=False).numpy())
     [3.]
     """
-    for given, what in ((hypothesis, "Hypothesis"), (truth, "Truth")):
-        required(given, what)
+    hypothesis, truth = required(hypothesis, "Hypothesis"), required(truth, "Truth")
     if len(hypothesis._extents) != len(truth._extents):
         raise invalid_for("EditDistance", "Expected hypothesis and truth to have matching ranks.")
     shape = np.stack([np.array(x._extents[:-1]) for x in (hypothesis, truth)]).max(0, initial=0).tolist()

@@ -26,7 +26,7 @@ from gradtape._src.ops.math.cumulative import cumsum
 from gradtape._src.ops.math.rounding import floordiv, floormod
 from gradtape._src.ops.math.segment import segment_sum, take_rows
 from gradtape._src.ops.shapes import axis_of, plain
-from gradtape._src.ops.sparse.tensor import SparseTensor, flat_places, required, to_dense
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue, flat_places, required, to_dense
 
 
 def _in_order(x, indices, shape):
@@ -216,6 +216,7 @@ def add(a, b, threshold=0):
     >>> tf.sparse.add(x, x).values.numpy(), tf.sparse.add(x, [[1.0, 1.0]]).numpy().tolist()
     (array([10.], dtype=float32), [[1.0, 6.0]])
     """
+    a, b = [required(x) if isinstance(x, SparseTensorValue) else x for x in (a, b)]
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):

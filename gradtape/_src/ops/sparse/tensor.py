@@ -4,6 +4,7 @@ Indices are constants; gradients go to the values and to the dense side.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
@@ -31,6 +32,14 @@ from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import reduce_sum as sum_over
 from gradtape._src.ops.math.segment import take_rows
 from gradtape._src.ops.shapes import NUMERIC, axis_of, require
+
+
+class SparseTensorValue(NamedTuple):
+    """The value of a SparseTensor as NumPy arrays: what a session returns, and what stands for one in functions and datasets."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
 
 
 class SparseTensor:
@@ -249,7 +258,9 @@ def _index_tensor(value, what, rank):
 
 
 def required(value, what="Input"):
-    """Raise TypeError unless `value` is a SparseTensor."""
+    """Return a SparseTensor, or the one of a SparseTensorValue; TypeError for anything else."""
+    if type(value) is SparseTensorValue:
+        return SparseTensor.from_value(value)
     if not isinstance(value, SparseTensor):
         raise TypeError(f"{what} must be a SparseTensor. Received {type(value).__name__}: tf.sparse.from_dense makes one.")
     return value

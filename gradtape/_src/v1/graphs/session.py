@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -22,11 +23,14 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlic
 from gradtape._src.core.tensors.tensor import Stored, Tensor, handle, name_of, stated_shape
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.random import seeds
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
 from gradtape._src.v1.graphs.operation import Operation
+from gradtape._src.v1.graphs.ragged_value import of_parts
 from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
 
 PLANS = 256  # the number of plans kept by a session
@@ -50,24 +54,26 @@ class Fetches:
     def __init__(self, graph: Graph, fetches: Any) -> None:
         self.graph = graph
         self.nodes: list[Node] = []
-        self.kinds: list[Any] = []
+        self.kinds: list[tuple[int, Callable[..., Any]]] = []  # the number of nodes of a fetch, and the function of their values
         self.leaves, self.spec = nest.flatten_with_spec(fetches)
         for item in self.leaves:
             self._add(item)
 
     def _add(self, item: Any) -> None:
-        if type(item).__name__ == "SparseTensor":
-            self.kinds.append(type(item))
-            self.nodes += [item.indices.node, item.values.node, item.dense_shape.node]
-            return
-        if isinstance(item, IndexedSlices):
-            parts = [item.values, item.indices, *([] if item.dense_shape is None else [item.dense_shape])]
-            self.kinds.append(len(parts))
-            self.nodes += [part.node for part in parts]
-            return
-        found = self._element(item)
-        self.kinds.append(Operation if isinstance(found, Operation) else Tensor)
-        self.nodes.append(found.node)
+        parts: list[Any]
+        packed: Callable[..., Any]
+        if isinstance(item, SparseTensor):
+            parts, packed = [item.indices, item.values, item.dense_shape], SparseTensorValue
+        elif isinstance(item, IndexedSlices):
+            parts = [part for part in (item.values, item.indices, item.dense_shape) if part is not None]
+            packed = IndexedSlicesValue
+        elif isinstance(item, RaggedTensor):
+            parts, packed = [item.flat_values, *item.nested_row_splits], of_parts
+        else:
+            found = self._element(item)
+            parts, packed = [found], _nothing if isinstance(found, Operation) else _itself
+        self.kinds.append((len(parts), packed))
+        self.nodes += [part.node for part in parts]
 
     def _element(self, item: Any) -> Any:
         if isinstance(item := variable_of(item), Variable):
@@ -93,26 +99,12 @@ class Fetches:
     def pack(self, values: Sequence[Any]) -> Any:
         """Pack the results into the structure of the fetches."""
         remaining = iter(values)
-        results: list[Any] = []
-        for kind in self.kinds:
-            if kind is Operation:
-                next(remaining)
-                results.append(None)
-            elif kind is Tensor:
-                results.append(next(remaining))
-            elif isinstance(kind, int):  # IndexedSlices with this number of components
-                results.append(IndexedSlicesValue(*[next(remaining) for _ in range(kind)]))
-            else:
-                results.append(SparseTensorValue(next(remaining), next(remaining), next(remaining)))
+        results = [packed(*itertools.islice(remaining, count)) for count, packed in self.kinds]
         return nest.unflatten(self.spec, results)
 
 
-class SparseTensorValue(NamedTuple):
-    """The value of a SparseTensor fetched from a session, as NumPy arrays."""
-
-    indices: Any
-    values: Any
-    dense_shape: Any
+def _nothing(value: Any) -> None:
+    """Return the result of a fetched operation."""
 
 
 class Session:
@@ -260,7 +252,7 @@ class Session:
             flat = [key] if isinstance(key, (Tensor, str, Stored)) else nest.flatten(key)
             values = [value] if len(flat) == 1 else nest.flatten(value)
             for tensor, given in zip(flat, values, strict=True):
-                if type(tensor).__name__ == "SparseTensor":
+                if isinstance(tensor, SparseTensor):
                     parts = [tensor.indices, tensor.values, tensor.dense_shape]
                     feeds |= {t.node: self._fed(t, v) for t, v in zip(parts, given, strict=True)}
                     continue
