@@ -412,7 +412,7 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
     given: list[Any] = [None] * len(leaves)
     large = program.bytes > memory.CHECKED
     values: list[Any] = []
-    hosted = tiers.costs(program, where).hosted
+    hosted, ends = tiers.costs(program, where).hosted, program.ends
     count = len(program.keys)
     while (index := len(values)) < count:
         op, attrs, *references = program.keys[index]
@@ -423,7 +423,8 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             _run_on_numpy(program, hosted, values, leaves, given, count if check is None else index + 1)
             if check is not None:
                 check(program, index, inputs, values[index])
-        elif is_call(op):
+            continue
+        if is_call(op):
             values.append(interpret(attrs[0], inputs, where, loops))
         elif loops is not None and isinstance(op, StructuredOp):
             values.append(op.interpret(loops, attrs, inputs))
@@ -437,6 +438,8 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             values.append(value)
             if check is not None:
                 check(program, index, inputs, value)
+        for r in ends[index]:
+            values[r] = None
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
 
 
@@ -446,11 +449,13 @@ def _run_on_numpy(
     """Run nodes as `run_hosted` does; compile a node whose kernel needs a function that only JAX has."""
     try:
         with arrays.on_host():
-            run_hosted(program.keys, program.avals, hosted, values, leaves, given, stop)
+            run_hosted(program.keys, program.avals, hosted, program.ends, values, leaves, given, stop)
     except LACKING as error:
         op, attrs, *references = program.keys[len(values)]
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         values.append(_in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs))
+        for r in program.ends[len(values) - 1]:
+            values[r] = None
 
 
 @twins.in_c
@@ -458,6 +463,7 @@ def run_hosted(
     keys: tuple[Any, ...],
     avals: tuple[Any, ...],
     hosted: tuple[bool, ...],
+    ends: tuple[tuple[int, ...], ...],
     values: list[Any],
     leaves: tuple[Any, ...],
     given: list[Any],
@@ -465,8 +471,9 @@ def run_hosted(
 ) -> None:
     """Run nodes on NumPy and append their values to `values`; the thread's kernels must be in NumPy mode already.
 
-    It begins with the first node that has no value. It ends at `stop`, or before a later node that is checked or not `hosted`.
-    `given` caches the leaves as host arrays, each from its first use on.
+    It begins with the first node that was not run. It ends at `stop`, or before a later node that is checked or not `hosted`.
+    `given` caches the leaves as host arrays, each from its first use on. A value that is not read again, by `ends`, becomes None:
+    the next one then takes its memory, which is in the caches and need not be asked from the system.
     """
     for index in range(first := len(values), stop):
         op, attrs, *references = keys[index]
@@ -477,6 +484,8 @@ def run_hosted(
                 given[-1 - r] = arrays.given(leaves[-1 - r])
         inputs = [values[r] if r >= 0 else given[-1 - r] for r in references]
         values.append(arrays.run(op, attrs, inputs, avals[index]))
+        for r in ends[index]:
+            values[r] = None
 
 
 def _verify(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line) -> None:

@@ -384,6 +384,14 @@ class Program(Executable):
         """Whether it may have to run in stages: it has a part on the host, or is too wide for the compiler."""
         return self.hosted or len(self.parameters) + len(self.outputs) >= WIDE
 
+    @property
+    def ends(self) -> tuple[tuple[int, ...], ...]:
+        """For each node, the earlier nodes whose values nothing after it reads."""
+        known: tuple[tuple[int, ...], ...] | None = self.derived.get("ends")
+        if known is None:
+            known = self.derived["ends"] = _ends(self.keys, self.outputs)
+        return known
+
     def _has_strings(self, index: int) -> bool:
         return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
 
@@ -441,6 +449,17 @@ class Program(Executable):
             lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
         lines.append(f"  return {', '.join(map(name, self.outputs))}")
         return "\n".join(lines)
+
+
+def _ends(keys: tuple[Key, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    read = set(outputs)
+    ends: list[tuple[int, ...]] = []
+    for key in reversed(keys):
+        last = {r for r in key[2:] if r >= 0 and r not in read}
+        read |= last
+        ends.append(tuple(last))
+    ends.reverse()
+    return tuple(ends)
 
 
 @twins.in_c
