@@ -209,6 +209,23 @@ static PyObject *reference(PyObject *trace, PyObject *node) {
     return made;
 }
 
+/* Whether the garbage collector need not look at attributes: they hold numbers, words and dtypes. */
+static int are_atoms(PyObject *attrs) {
+    if (!PyTuple_CheckExact(attrs)) return 0;
+    if (!PyObject_GC_IsTracked(attrs)) return 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(attrs); i++) {
+        PyObject *item = PyTuple_GET_ITEM(attrs, i);
+        if (PyObject_IS_GC(item) && !are_atoms(item)) return 0;
+    }
+    return 1;
+}
+
+/* Spare the garbage collector a key with such attributes: an op lives as long as the process, so no garbage goes through the key.
+   Of what a step keeps, keys are the most. */
+static void spare(PyObject *key) {
+    if (is(PyTuple_GET_ITEM(key, 0), Op) && are_atoms(PyTuple_GET_ITEM(key, 1)) && PyObject_GC_IsTracked(key)) PyObject_GC_UnTrack(key);
+}
+
 /* Create a node with all slots but the key and the place in a trace, like `Node.__init__`. */
 static PyObject *new_node(PyObject *inputs, PyObject *aval, PyObject *code, PyObject *offset) {
     PyObject *node = Node->tp_alloc(Node, 0);
@@ -319,6 +336,7 @@ static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *re
     if ((key = PyTuple_New(count + 2)) == NULL) goto done;
     PyTuple_SET_ITEM(key, 0, Py_NewRef(op));
     PyTuple_SET_ITEM(key, 1, Py_NewRef(attrs));
+    spare(key);
     if ((at = PyLong_FromLong(offset)) == NULL) goto done;
     if ((*node = new_node(inputs, aval, code, at)) == NULL) goto done;
     if (tensor != NULL && (*tensor = new_tensor(*node)) == NULL) goto done;
@@ -558,6 +576,7 @@ static Outcome twin_elements(Twin *self, PyObject *const *args, Py_ssize_t count
         PyObject *key = Py_BuildValue("O(n)O", element_op, i, index);
         if (key == NULL) goto done;
         SLOT(element, node_at.key) = key;
+        spare(key);
         SLOT(element, node_at.trace) = Py_NewRef(trace);
     }
     Py_ssize_t first = PyList_GET_SIZE(nodes);
@@ -706,6 +725,17 @@ static Outcome column(PyObject *const *args, Py_ssize_t count, Py_ssize_t slot, 
     if (count != 1 || !are_nodes(args[0])) return TWIN;
     *result = each(args[0], slot, as_list);
     return *result != NULL ? DONE : PyErr_Occurred() ? FAILED : TWIN;
+}
+
+/* `program.spared` */
+static Outcome twin_spared(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !PyTuple_CheckExact(args[0])) return TWIN;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); i++) {
+        PyObject *key = PyTuple_GET_ITEM(args[0], i);
+        if (PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) >= 2) spare(key);
+    }
+    *result = Py_NewRef(args[0]);
+    return DONE;
 }
 
 /* `program.keys_of` */
@@ -1542,7 +1572,7 @@ static const struct {
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
     {"sought", twin_sought, 0},       {"trainable_reads", twin_trainable_reads, 0}, {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
-    {"run_hosted", twin_run_hosted, 0},
+    {"run_hosted", twin_run_hosted, 0}, {"spared", twin_spared, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {

@@ -275,6 +275,12 @@ def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if precision is None else jax.default_matmul_precision(precision)
 
 
+@twins.in_c
+def spared(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Return keys as they are. In C, those whose attributes are numbers and words are none of the garbage collector's from now on."""
+    return keys
+
+
 class Executable:
     """An owner of compiled code. The code is dropped after a long time without a run; `compiled` is None then.
 
@@ -346,7 +352,7 @@ class Program(Executable):
         lines: tuple[Line, ...] = (),
         precision: str | None = None,
     ) -> None:
-        self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
+        self.keys, self.avals, self.parameters, self.outputs = spared(keys), avals, parameters, outputs
         self.constants, self.lines, self.precision = constants, lines, precision
         special = [
             (i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host or key[0].guards
