@@ -123,8 +123,8 @@ class OpenPlan:
         with np.errstate(over="ignore"):
             for at, extent, dtype in self._open_constants:
                 constants[at] = np.array(as_number(extent, extents), dtype)
-        parts = *self._symbols.at(extents), self._outputs, tuple(constants), self._lines
-        program = Program(*parts, like=self._first)
+        keys, avals, parameters = self._symbols.at(extents)
+        program = Program(keys, avals, parameters, self._outputs, tuple(constants), self._lines, like=self._first)
         self._first = self._first or program
         return Plan(program, self._plan.places, self._plan.layout), self._more
 

@@ -86,8 +86,9 @@ def instance(program: Program, extents: Extents) -> Program:
             program.derived["symbols"] = Symbols(program.keys, program.avals, program.parameters)
         symbols, known = program.derived["symbols"], program
         if symbols.any:
-            parts = *symbols.at(extents), program.outputs, program.constants, program.lines, program.precision
-            known = execution.intern(Program(*parts, like=program))
+            keys, avals, parameters = symbols.at(extents)
+            rest = program.outputs, program.constants, program.lines, program.precision
+            known = execution.intern(Program(keys, avals, parameters, *rest, program))
             if FORWARD in program.derived:
                 known.derived[FORWARD] = substituted(program.derived[FORWARD], extents)
         program.derived[point] = known

@@ -80,16 +80,18 @@ class Cut:
         avals = tuple([nodes[i].aval for i, _ in self._kept])
         parameters = tuple([trace.leaves[p].aval for p in self.positions])
         where = lines_of(nodes, self._lines)
-        known = first is not None and where is self._lines
-        lines = first.lines if known else tuple([(nodes[i].code, nodes[i].offset) for i, _ in self._kept])
+        if first is not None and where is self._lines:
+            lines = first.lines
+        else:
+            lines = tuple([(nodes[i].code, nodes[i].offset) for i, _ in self._kept])
         made = Program(keys, avals, parameters, self._outputs, (), lines, like=first)
         if first is None:
             self._first, self._lines = made, where
         return made
 
 
+MOST_CUTS = 16  # of a form, for different outputs
 _slices = Cache(1024)  # (recorded structure, *wanted outputs) → result of `_sliced`
-_cuts = Cache(256)  # (form of a recorded structure, *wanted outputs) → Cut
 
 
 def of(trace: Trace) -> tuple[TraceStructure, Variant]:
@@ -130,10 +132,12 @@ def _sliced(trace: Trace, structure: TraceStructure, live: list[int]) -> Variant
             return variant
     if len(variants) >= 2:
         live = sorted(set(live).union(*[variant.outputs for variant in variants]))
-    key = (structure.form, *live)
-    cut: Cut | None = _cuts.find(key)
+    cuts = structure.form.known.setdefault("cuts", {})
+    cut: Cut | None = cuts.get(key := tuple(live))
     if cut is None or apart or not are_one(trace.leaves, cut.same):
-        cut = _cuts.keep(key, Cut(trace, live, {} if apart else equal_numbers(trace)))
+        if len(cuts) >= MOST_CUTS:
+            cuts.clear()
+        cut = cuts[key] = Cut(trace, live, {} if apart else equal_numbers(trace))
     variants.append(Variant(execution.first_made(cut.program(trace)), cut.positions, tuple(live), cut.same))
     return variants[-1]
 

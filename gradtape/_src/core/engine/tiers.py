@@ -211,7 +211,7 @@ def _costs(program: Program, where: str) -> Costs:
         plain: Plain = known["plain"]
         moved, most = bytes_moved(program.keys, (program.avals, program.parameters), plain.hosted)
         if most <= HOSTED_BYTES:
-            own = HOSTED * plain.count + HOSTED_BYTE * moved
+            own = HOSTED * plain.ops + HOSTED_BYTE * moved
             for product in plain.products:
                 own += HOSTED_PRODUCT * math.sqrt(math.prod([float(program.aval_of(r).size) for r in product]))
             inner = [costs(program.keys[index][1][0], where) for index in plain.calls]
@@ -222,10 +222,10 @@ def _costs(program: Program, where: str) -> Costs:
 
 
 class Plain(NamedTuple):
-    """The nodes of a Program whose ops all run on NumPy while their values are small: which do, the products, the calls."""
+    """Of a Program whose ops all run on NumPy while values are small: which nodes are ops, how many, the products, the calls."""
 
     hosted: tuple[bool, ...]
-    count: int
+    ops: int
     products: tuple[tuple[int, ...], ...]
     calls: tuple[int, ...]
 

@@ -309,12 +309,12 @@ class Executable:
 
 
 class Form:
-    """What Programs share that differ in extents only: `known` is what was derived from their ops, references and dtypes."""
+    """What Programs, or records, share that differ in extents only: `known` was derived from their ops, references and dtypes."""
 
     __slots__ = ("known",)
 
     def __init__(self) -> None:
-        self.known: dict[str, Any] = {}
+        self.known: dict[Any, Any] = {}
 
 
 class Program(Executable):
@@ -608,15 +608,17 @@ class TraceStructure:
     avals: tuple[Any, ...]
     lines: Lines | None
     variants: list[Any]
+    _form: Form | None
 
     def __init__(self, keys: tuple[Key, ...], avals: tuple[Any, ...]) -> None:
-        self.keys, self.avals, self.lines, self.variants, self._form = keys, avals, None, [], ()
+        self.keys, self.avals, self.lines, self.variants, self._form = keys, avals, None, [], None
 
     @property
-    def form(self) -> tuple[Any, ...]:
-        """The structure without numbers in attributes and extents: records that differ in extents only have the same form."""
-        if not self._form:
-            self._form = forms_of(self.keys), tuple(map(_dtypes, self.avals))
+    def form(self) -> Form:
+        """The Form of all records with these ops, references and dtypes."""
+        if self._form is None:
+            key = _without_numbers(self.keys), tuple(map(_dtypes, self.avals))
+            self._form = _forms.find(key) or _forms.keep(key, Form())
         return self._form
 
 
@@ -624,7 +626,7 @@ def _dtypes(avals: Any) -> Any:
     return tuple(map(_dtypes, avals)) if type(avals) is tuple else avals.dtype
 
 
-def forms_of(keys: tuple[Key, ...]) -> tuple[Any, ...]:
+def _without_numbers(keys: tuple[Key, ...]) -> tuple[Any, ...]:
     """Return keys without the ints in their attributes, and with the forms of Programs in place of these."""
     return tuple([k if not k[1] else (k[0], _form_of(k[1]), *k[2:]) for k in keys])
 
@@ -636,6 +638,7 @@ def _form_of(value: Any) -> Any:
     return None if kind is int else value.form if kind is Program else value
 
 
+_forms = Cache(1024)  # (keys without numbers, dtypes of leaves) → Form
 _structures = Cache(2048)  # (keys, Avals) → Structure
 guesses = Cache(4096)  # (first line, lengths) of a trace → the latest structure recorded there
 
