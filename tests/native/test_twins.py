@@ -646,7 +646,7 @@ def test_nodes_on_numpy_give_the_same_values():
 
 
 def test_arrays_of_ops_on_numpy_take_kept_memory():
-    """Their bytes come from blocks that were freed before. Afterwards the handler is NumPy's own again, also where an op fails."""
+    """Their bytes come from blocks that were freed before. Then the handler is NumPy's own again, also where an op fails."""
 
     def fails(x):
         raise NotImplementedError("no twin")

@@ -43,7 +43,7 @@ class Variant(NamedTuple):
 
 
 class Cut:
-    """What is cut out of a trace, for all traces of one form: their Programs differ in extents only.
+    """The slice of a trace, for all traces of one form: their Programs differ in extents only.
 
     `kept` has for each node of the slice its index, and its references or None if they are as in the trace. `positions` are the
     leaves that it takes, and `same` maps a leaf to the one that replaces it, as `equal_numbers` returns it.

@@ -309,7 +309,7 @@ class Executable:
 
 
 class Form:
-    """What Programs, or records, share that differ in extents only: `known` was derived from their ops, references and dtypes."""
+    """The identity of Programs, or records, that differ in extents only. `known` was derived from ops, references and dtypes."""
 
     __slots__ = ("known",)
 
