@@ -1529,7 +1529,7 @@ static Outcome run_from(
         if (value == NULL) return FAILED;
         int failed = PyList_Append(values, value) < 0;
         Py_DECREF(value);
-        if (failed || drop(values, PyTuple_GET_ITEM(ends, i)) < 0) return FAILED;
+        if (failed || (PyTuple_GET_SIZE(ends) != 0 && drop(values, PyTuple_GET_ITEM(ends, i)) < 0)) return FAILED;
     }
     return DONE;
 }
@@ -1542,9 +1542,10 @@ static Outcome twin_run_hosted(Twin *self, PyObject *const *args, Py_ssize_t cou
     if (!PyLong_CheckExact(args[7]) || PyTuple_GET_SIZE(leaves) != PyList_GET_SIZE(given)) return TWIN;
     Py_ssize_t first = PyList_GET_SIZE(values), stop = PyLong_AsSsize_t(args[7]);
     if (stop < 0 || stop > PyTuple_GET_SIZE(keys) || stop > PyTuple_GET_SIZE(avals) || stop > PyTuple_GET_SIZE(hosted)) return TWIN;
-    if (stop > PyTuple_GET_SIZE(ends)) return TWIN;
-    PyObject *before = keeping == NULL ? NULL : set_handler(keeping);
-    if (keeping != NULL && before == NULL) return FAILED;
+    int drops = PyTuple_GET_SIZE(ends) != 0, keeps = drops && keeping != NULL;
+    if (drops && stop > PyTuple_GET_SIZE(ends)) return TWIN;
+    PyObject *before = keeps ? set_handler(keeping) : NULL;
+    if (keeps && before == NULL) return FAILED;
     Outcome outcome = run_from(first, stop, keys, avals, hosted, ends, values, leaves, given);
     if (before != NULL) {
         PyObject *type, *error, *where;
