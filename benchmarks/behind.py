@@ -43,10 +43,10 @@ BEHIND = (
     Behind(
         "cpu",
         "g gt",
-        "Measured before what the next column says. Nothing is compiled. Half of (g) is kernels of NumPy, a tenth full passes of the "
-        "garbage collector. (gt) is NumPy's products, by half, and its sums, maxima and copies.",
-        "Freed memory is kept for the next ops; half of (gt) were page faults. Records that differ in extents share their slice, its "
-        "costs and one derivative. Blocks of products in one call. CPU time in turns: (g) 0.98 ms for 1.98, (gt) 11 for 27.",
+        "Measured before what the next column says. Nothing is compiled. Of (g) about half is kernels of NumPy, a tenth full "
+        "passes of the garbage collector. (gt) is NumPy's products, by half, and its sums, maxima and copies.",
+        "Freed memory is kept for the next ops; half of (gt) were page faults. Records that differ in extents share their slice, "
+        "its costs and one derivative. Blocks of products in one call. CPU time in turns: (g) 0.98 ms for 1.98, (gt) 11 for 27.",
         "Maxima over short rows in fewer steps; fewer objects that live for one shape.",
     ),
     Behind(
