@@ -43,19 +43,20 @@ BEHIND = (
     Behind(
         "cpu",
         "g gt",
-        "Nothing is compiled. Of (g) a third are kernels of NumPy, a sixth puts the numbers into the plan, a tenth estimates "
-        "costs, a tenth slices the trace. (gt) is NumPy's products and sums.",
-        "One derivative with symbols serves all extents, in a sixth of a step instead of two fifths; ops on NumPy run in C. (g) "
-        "takes 1.08 ms of CPU time for 1.43, (gt) 27.3 for 28.5.",
-        "A slice of the trace, and its costs, with symbols as well.",
+        "Measured before what the next column says. Nothing is compiled. Of (g) about half is kernels of NumPy, a tenth full "
+        "passes of the garbage collector. (gt) is NumPy's products, by half, and its sums, maxima and copies.",
+        "Freed memory is kept for the next ops; half of (gt) were page faults. Records that differ in extents share their slice, "
+        "its costs and one derivative. Blocks of products in one call. CPU time in turns: (g) 0.98 ms for 1.98, (gt) 11 for 27.",
+        "Maxima over short rows in fewer steps; fewer objects that live for one shape.",
     ),
     Behind(
         "cpu",
         "gg",
         "1,300 small ops, and two segments of each length that no other has: the first one splits the batch into its steps. A "
-        "third derives these. A full pass of the garbage collector over all modules takes eight steps, once in fourteen.",
-        "Segments of a loop that are equal share their derivative; ops on NumPy run in C: 10.3 ms of CPU time for 12.3.",
-        "Less to collect.",
+        "third derives these. Full passes of the garbage collector over all modules take a third: 0.12 s each, once in fifteen.",
+        "Segments of a loop that are equal share their derivative; ops on NumPy run in C. Two thirds of what a new length leaves "
+        "behind, keys of ops, are not collected any more: no faster, since the nodes in flight bring these passes about.",
+        "Fewer objects for each node.",
     ),
     Behind(
         "cpu",
@@ -68,8 +69,8 @@ BEHIND = (
     Behind(
         "cpu",
         "ob",
-        "Half of a call puts the new extents into the ops of the Program and of its record; the rest runs them on NumPy.",
-        "Only the ops that hold extents are gone through: 5 % of the time.",
+        "Half of a call put the new extents into the ops of the Program and of its record; the rest runs them on NumPy.",
+        "Only the places that hold extents are gone through, which are looked up once: 0.35 ms of CPU time for 0.46, in turns.",
         "Open.",
     ),
     Behind(

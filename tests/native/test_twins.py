@@ -15,11 +15,12 @@ from weakref import ref
 import jax
 import numpy as np
 import pytest
+from numpy._core.multiarray import get_handler_name
 
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.autodiff.recording import are_plain
-from gradtape._src.core.engine import engine, execution, slices
+from gradtape._src.core.engine import engine, execution, slices, tracing
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform import arrays
 from gradtape._src.core.programs import journal, program
@@ -620,13 +621,14 @@ def test_nodes_on_numpy_give_the_same_values():
                     key = program.keys[len(values)]
                     values.append(values[key[2]][key[1][0]])
                 else:
-                    function(program.keys, program.avals, hosted, values, leaves, given, stop)
+                    function(program.keys, program.avals, hosted, program.ends, values, leaves, given, stop)
                     stops.append(len(values))
         return values, given, stops
 
     (values, given, stops), (same, held, pure) = run(execution.run_hosted), run(execution.run_hosted.python)
     assert [len(program.keys) in stops, len(stops) > 2, stops[0]] == [True, True, pure[0]]
     assert all(type(v) is np.ndarray and not v.flags.writeable for v in given if v is not None)
+    assert sum([v is None for v in values]) > 40 and values[program.outputs[0]] is not None, "what is not read again is dropped"
     for ours, other in zip([*values, *given], [*same, *held], strict=True):
         for a, b in zip(ours, other, strict=True) if type(ours) is tuple else [(ours, other)]:
             assert type(a) is type(b)
@@ -640,4 +642,43 @@ def test_nodes_on_numpy_give_the_same_values():
 
     lacking = Op("LackingHere", fails, infer=lambda x: x)
     with arrays.on_host(), pytest.raises(NotImplementedError, match="no twin"):
-        execution.run_hosted(((lacking, (), -1),), program.avals, (True,), [], leaves, [None] * len(leaves), 1)
+        execution.run_hosted(((lacking, (), -1),), program.avals, (True,), ((),), [], leaves, [None] * len(leaves), 1)
+
+
+def test_arrays_of_ops_on_numpy_take_kept_memory():
+    """Their bytes come from blocks that were freed before. Then the handler is NumPy's own again, also where an op fails."""
+
+    def fails(x):
+        raise NotImplementedError("no twin")
+
+    square = Op("SquareHere", lambda x: x * x, infer=lambda x: x)
+    keys = ((square, (), -1), (square, (), 0), (square, (), 1), (Op("FailingHere", fails, infer=lambda x: x), (), 2))
+    x = np.full([300, 300], 1.5, np.float32)
+    places = set()
+    for stop in (3, 3, 4):
+        values, given, avals = [], [None], (aval(x.shape, x.dtype),) * 4
+        with arrays.on_host(), contextlib.suppress(NotImplementedError):
+            execution.run_hosted(keys, avals, (True,) * 4, ((), (0,), (1,), ()), values, (x,), given, stop)
+        assert get_handler_name() == "default_allocator"
+        assert values[:2] == [None, None] and get_handler_name(values[2]) == "gradtape"
+        np.testing.assert_array_equal(values[2], x**8, strict=True)
+        places.add(values[2].ctypes.data)
+    assert len(places) == 1
+    grown = values[2]
+    grown.flags.writeable = True
+    grown.resize(400, 400, refcheck=False)
+    assert get_handler_name(grown) == "gradtape"
+    np.testing.assert_array_equal(grown.ravel()[: x.size], (x**8).ravel())
+    assert not grown.ravel()[x.size :].any()
+
+
+def test_keys_of_numbers_are_none_of_the_garbage_collectors():
+    """A key with a Program in it is, as it may be part of a cycle."""
+    x = tf.constant([1.0, 2.0])
+    for _ in range(2):  # the first time Python records it, to infer its Aval
+        y = tf.reduce_sum(tf.sin(x), axis=0)
+    assert not gc.is_tracked(y.node.key)
+    sliced, _ = slices.slice_trace(engine.local.trace, [y.node.index])
+    assert not any(map(gc.is_tracked, sliced.keys))
+    (z,) = tracing.call(sliced, (x.node,))
+    assert gc.is_tracked(z.inputs[0].key)

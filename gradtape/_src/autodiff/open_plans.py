@@ -18,9 +18,10 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import Place, Places, Plan
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.constant_folding import EXTENT
+from gradtape._src.core.engine.instance import Symbols
 from gradtape._src.core.programs.program import Cache, Node, Program, avals_of
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.core.values.dim import Atom, Dim, as_number, dims, unknown
+from gradtape._src.core.values.dim import Atom, Dim, as_number, unknown
 from gradtape._src.core.values.ways import Guide, following
 
 T = TypeVar("T")
@@ -45,11 +46,7 @@ def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make
     """
     if engine.local.trace.parent is not None:
         return make({})
-    shapes = [
-        (tuple([(k[0], *k[2:]) for k in structure.keys]), len(structure.avals), start, link)
-        for structure, start, link in places.structure
-    ]
-    form = (*shapes, *key[1:])
+    form = (*[(structure.form, start, link) for structure, start, link in places.structure], *key[1:])
     content: list[Any] = []
     for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
         content += [*structure.avals, *avals_of(trace.nodes[: len(structure.keys)]), *[k[1] for k in structure.keys]]
@@ -102,15 +99,10 @@ class OpenPlan:
     def __init__(self, content: list[Any], way: Guide, plan: Plan, more: Any) -> None:
         self._content, self.way, self._plan, self._more = content, way, plan, more
         self._pattern = _pattern(way.at)
-        keys, self._avals, self._parameters, self._outputs, self._constants, self._lines = _with_constants(plan.program)
-        self._keys = list(keys)
-        self._attributes = [(index, key[1]) for index, key in enumerate(keys) if dims(key[1])]
-        found = [*self._avals, *self._parameters]
-        flat = [one for item in found for one in (item if type(item) is tuple else (item,))]
-        self._open = list({one: None for one in flat if one.open})
-        held = [dim for one in self._open for dim in dims(one.shape)]
-        held += [dim for _, attributes in self._attributes for dim in dims(attributes)]
-        self._dims = list(dict.fromkeys([*held, *[c[0] for c in self._constants if type(c) is tuple]]))
+        keys, avals, parameters, self._outputs, self._constants, self._lines = _with_constants(plan.program)
+        self._symbols = Symbols(keys, avals, parameters)
+        self._open_constants = [(at, *c) for at, c in enumerate(self._constants) if type(c) is tuple]
+        self._first: Program | None = None  # the first Program with numbers, whose form all others have
 
     def extents(self, content: list[Any]) -> dict[Atom, int] | None:
         """Return the numbers of the symbols in a content; None if it does not match."""
@@ -127,18 +119,13 @@ class OpenPlan:
 
     def at(self, extents: Extents) -> Made:
         """Return the Plan for these extents, with its maker's data."""
-        number = {dim: as_number(dim, extents) for dim in self._dims}
-        numbered = {one: aval(tuple([number.get(e, e) for e in one.shape]), one.dtype) for one in self._open}
-        keys = self._keys.copy()
-        for index, attributes in self._attributes:
-            keys[index] = (keys[index][0], _put(attributes, number), *keys[index][2:])
+        constants = [*self._constants]
         with np.errstate(over="ignore"):
-            constants = [np.array(number[c[0]], c[1]) if type(c) is tuple else c for c in self._constants]
-        avals = tuple(
-            [tuple([numbered.get(a, a) for a in one]) if type(one) is tuple else numbered.get(one, one) for one in self._avals]
-        )
-        parameters = tuple([numbered.get(one, one) for one in self._parameters])
-        program = Program(tuple(keys), avals, parameters, self._outputs, tuple(constants), self._lines)
+            for at, extent, dtype in self._open_constants:
+                constants[at] = np.array(as_number(extent, extents), dtype)
+        keys, avals, parameters = self._symbols.at(extents)
+        program = Program(keys, avals, parameters, self._outputs, tuple(constants), self._lines, like=self._first)
+        self._first = self._first or program
         return Plan(program, self._plan.places, self._plan.layout), self._more
 
 
@@ -178,12 +165,6 @@ def _pattern(extents: Extents) -> list[int]:
     """Return a pattern of the symbols' numbers: which are equal, and which are 0 or 1. A rule may depend on it unrecorded."""
     first: dict[int, int] = {0: -2, 1: -1}
     return [first.setdefault(extents[symbol], place) for place, symbol in enumerate(sorted(extents))]
-
-
-def _put(value: Any, number: Mapping[Dim, int]) -> Any:
-    if type(value) is tuple:
-        return tuple([_put(item, number) for item in value])
-    return number[value] if type(value) is Dim else value
 
 
 def _twins(places: Places, entries: Sequence[Entry], content: Sequence[Any]) -> dict[Node, Node]:

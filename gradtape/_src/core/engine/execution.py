@@ -46,6 +46,7 @@ LACKING = (AttributeError, TypeError, NotImplementedError, KeyError)  # errors o
 
 programs = Cache(1024)  # fingerprint → Program
 kernels = Cache(4096)  # (op, attributes, *input Avals) → the Executable of the op
+FEW_BYTES = 1 << 15  # of a Program's values, for which it does not pay to drop them early
 eager = False  # whether each op runs at once, by itself: on request, or because each is checked
 precision: str | None = None  # precision of float32 products in later runs; None: the device's default
 check: Callable[[Program, int, Sequence[Any], Any], None] | None = None  # takes (program, index, inputs, value) of each op
@@ -412,7 +413,7 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
     given: list[Any] = [None] * len(leaves)
     large = program.bytes > memory.CHECKED
     values: list[Any] = []
-    hosted = tiers.costs(program, where).hosted
+    hosted, ends = tiers.costs(program, where).hosted, program.ends if program.bytes > FEW_BYTES else ()
     count = len(program.keys)
     while (index := len(values)) < count:
         op, attrs, *references = program.keys[index]
@@ -420,10 +421,11 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
         if op.guards:
             _verify(op, attrs, inputs, program.lines[index] if program.lines else faults.NOWHERE)
         if hosted[index]:
-            _run_on_numpy(program, hosted, values, leaves, given, count if check is None else index + 1)
+            _run_on_numpy(program, hosted, ends, values, leaves, given, count if check is None else index + 1)
             if check is not None:
                 check(program, index, inputs, values[index])
-        elif is_call(op):
+            continue
+        if is_call(op):
             values.append(interpret(attrs[0], inputs, where, loops))
         elif loops is not None and isinstance(op, StructuredOp):
             values.append(op.interpret(loops, attrs, inputs))
@@ -437,20 +439,30 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             values.append(value)
             if check is not None:
                 check(program, index, inputs, value)
+        for r in ends[index] if ends else ():
+            values[r] = None
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
 
 
 def _run_on_numpy(
-    program: Program, hosted: tuple[bool, ...], values: list[Any], leaves: tuple[Any, ...], given: list[Any], stop: int
+    program: Program,
+    hosted: tuple[bool, ...],
+    ends: tuple[tuple[int, ...], ...],
+    values: list[Any],
+    leaves: tuple[Any, ...],
+    given: list[Any],
+    stop: int,
 ) -> None:
     """Run nodes as `run_hosted` does; compile a node whose kernel needs a function that only JAX has."""
     try:
         with arrays.on_host():
-            run_hosted(program.keys, program.avals, hosted, values, leaves, given, stop)
+            run_hosted(program.keys, program.avals, hosted, ends, values, leaves, given, stop)
     except LACKING as error:
         op, attrs, *references = program.keys[len(values)]
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         values.append(_in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs))
+        for r in ends[len(values) - 1] if ends else ():
+            values[r] = None
 
 
 @twins.in_c
@@ -458,6 +470,7 @@ def run_hosted(
     keys: tuple[Any, ...],
     avals: tuple[Any, ...],
     hosted: tuple[bool, ...],
+    ends: tuple[tuple[int, ...], ...],
     values: list[Any],
     leaves: tuple[Any, ...],
     given: list[Any],
@@ -465,8 +478,9 @@ def run_hosted(
 ) -> None:
     """Run nodes on NumPy and append their values to `values`; the thread's kernels must be in NumPy mode already.
 
-    It begins with the first node that has no value. It ends at `stop`, or before a later node that is checked or not `hosted`.
-    `given` caches the leaves as host arrays, each from its first use on.
+    It begins with the first node that was not run. It ends at `stop`, or before a later node that is checked or not `hosted`.
+    `given` caches the leaves as host arrays, each from its first use on. A value that is not read again, by `ends`, becomes None:
+    the next one then takes its memory, which is in the caches and need not be asked from the system. Empty `ends` keep all.
     """
     for index in range(first := len(values), stop):
         op, attrs, *references = keys[index]
@@ -477,6 +491,8 @@ def run_hosted(
                 given[-1 - r] = arrays.given(leaves[-1 - r])
         inputs = [values[r] if r >= 0 else given[-1 - r] for r in references]
         values.append(arrays.run(op, attrs, inputs, avals[index]))
+        for r in ends[index] if ends else ():
+            values[r] = None
 
 
 def _verify(op: Op, attrs: Attributes, inputs: Sequence[Any], line: Line) -> None:

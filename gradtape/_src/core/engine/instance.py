@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradtape._src.core.engine import execution
@@ -36,18 +36,59 @@ def substituted(value: Any, extents: Extents) -> Any:
     return value
 
 
+def _has_symbols(value: Any) -> bool:
+    """Return whether `substituted` would replace something."""
+    kind = type(value)
+    if kind is Aval:
+        return bool(value.open)
+    if isinstance(value, Program):
+        return any(map(_has_symbols, (value.keys, value.avals, value.parameters)))
+    if kind is TensorShape:
+        value = value._dims or ()
+    return any(map(_has_symbols, value)) if isinstance(value, tuple) else kind is Dim
+
+
+class Symbols:
+    """Keys, and groups of Avals, of which some have symbols; it looks once for these places, to put numbers there often."""
+
+    def __init__(self, keys: Sequence[Any], *groups: Sequence[Any]) -> None:
+        self._keys, self._groups = keys, groups
+        self._attributes = [(at, key[1]) for at, key in enumerate(keys) if _has_symbols(key[1])]
+        self._avals = [[(at, one) for at, one in enumerate(group) if _has_symbols(one)] for group in groups]
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a symbol."""
+        return bool(self._attributes) or any(self._avals)
+
+    def at(self, extents: Extents) -> tuple[tuple[Any, ...], ...]:
+        """Return the keys and the groups of Avals for these extents."""
+        keys, known = [*self._keys], dict[Any, Any]()
+        for at, attributes in self._attributes:
+            keys[at] = (keys[at][0], substituted(attributes, extents), *keys[at][2:])
+        made = [tuple(keys)]
+        for group, places in zip(self._groups, self._avals, strict=True):
+            avals = [*group]
+            for at, one in places:
+                if (found := known.get(one)) is None:
+                    found = known[one] = substituted(one, extents)
+                avals[at] = found
+            made.append(tuple(avals))
+        return tuple(made)
+
+
 def instance(program: Program, extents: Extents) -> Program:
     """Return a Program for these extents: the same ops, with numbers in their attributes, Avals and Programs."""
     point = "at", *extents.values()
     known: Program | None = program.derived.get(point)
     if known is None:
-        had = program.keys, program.avals, program.parameters
-        have = substituted(had, extents)
-        known = program
-        if have is not had:
-            keys, avals, parameters = have
-            made = Program(keys, avals, parameters, program.outputs, program.constants, program.lines, program.precision)
-            known = execution.intern(made)
+        if "symbols" not in program.derived:
+            program.derived["symbols"] = Symbols(program.keys, program.avals, program.parameters)
+        symbols, known = program.derived["symbols"], program
+        if symbols.any:
+            keys, avals, parameters = symbols.at(extents)
+            rest = program.outputs, program.constants, program.lines, program.precision
+            known = execution.intern(Program(keys, avals, parameters, *rest, program))
             if FORWARD in program.derived:
                 known.derived[FORWARD] = substituted(program.derived[FORWARD], extents)
         program.derived[point] = known
@@ -59,7 +100,8 @@ def instance_of_transcript(script: Transcript, extents: Extents) -> Transcript:
     made = Transcript()
     for slot in Transcript.__slots__:
         setattr(made, slot, getattr(script, slot))
-    made.keys, made.avals = substituted(script.keys, extents), substituted(script.avals, extents)
-    made.leaf_avals, made.bytes, made.runs = substituted(script.leaf_avals, extents), substituted(script.bytes, extents), 0
+    made.symbols = script.symbols = script.symbols or Symbols(script.keys, script.avals, script.leaf_avals)
+    made.keys, made.avals, made.leaf_avals = script.symbols.at(extents)
+    made.bytes, made.runs = substituted(script.bytes, extents), 0
     made.inside = [inner._replace(transcript=instance_of_transcript(inner.transcript, extents)) for inner in script.inside]
     return made

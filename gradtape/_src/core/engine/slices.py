@@ -19,12 +19,14 @@ from gradtape._src.core.programs.program import (
     NUMBER,
     USED,
     Cache,
+    Lines,
     Node,
     Program,
     Trace,
     TraceStructure,
     are_one,
     inputs_of,
+    lines_of,
     structure_of,
 )
 
@@ -57,6 +59,55 @@ class Variant(NamedTuple):
     same: tuple[tuple[int, int], ...]
 
 
+class Cut:
+    """The slice of a trace, for all traces of one form: their Programs differ in extents only.
+
+    `kept` has for each node of the slice its index, and its references or None if they are as in the trace. `positions` are the
+    leaves that it takes, and `same` maps a leaf to the one that replaces it, as `equal_numbers` returns it.
+    """
+
+    def __init__(self, trace: Trace, live: Sequence[int], same: Mapping[int, int]) -> None:
+        keys, wanted = [n.key for n in trace.nodes], set(live)
+        kept: list[int] = []
+        leaf_positions: set[int] = set()
+        for index in range(max(live, default=-1), -1, -1):
+            if index in wanted:
+                kept.append(index)
+                for reference in keys[index][2:]:
+                    if reference >= 0:
+                        wanted.add(reference)
+                    else:
+                        leaf_positions.add(-1 - reference)
+        kept.reverse()
+        self.same = tuple(same.items())
+        self.positions = tuple(sorted({same.get(position, position) for position in leaf_positions}))
+        parameter = {position: -1 - new for new, position in enumerate(self.positions)}
+        renumbered = {index: new for new, index in enumerate(kept)}
+        renumbered.update({-1 - position: parameter[same.get(position, position)] for position in leaf_positions})
+        references = [tuple([renumbered[r] for r in keys[i][2:]]) for i in kept]
+        self._kept = [(i, None if r == keys[i][2:] else r) for i, r in zip(kept, references, strict=True)]
+        self._outputs = tuple([renumbered[i] for i in live])
+        self._first: Program | None = None
+        self._lines: Lines | None = None
+
+    def program(self, trace: Trace) -> Program:
+        """Return the Program of a trace."""
+        nodes, first = trace.nodes, self._first
+        keys = tuple([nodes[i].key if r is None else (*nodes[i].key[:2], *r) for i, r in self._kept])
+        avals = tuple([nodes[i].aval for i, _ in self._kept])
+        parameters = tuple([trace.leaves[p].aval for p in self.positions])
+        where = lines_of(nodes, self._lines)
+        if first is not None and where is self._lines:
+            lines = first.lines
+        else:
+            lines = tuple([(nodes[i].code, nodes[i].offset) for i, _ in self._kept])
+        made = Program(keys, avals, parameters, self._outputs, (), lines, like=first)
+        if first is None:
+            self._first, self._lines = made, where
+        return made
+
+
+MOST_CUTS = 16  # of a form, for different outputs
 _slices = Cache(1024)  # (recorded structure, *wanted outputs) → result of `_sliced`
 
 
@@ -98,10 +149,13 @@ def _sliced(trace: Trace, structure: TraceStructure, live: list[int]) -> Variant
             return variant
     if len(variants) >= 2:
         live = sorted(set(live).union(*[variant.outputs for variant in variants]))
-    same = {} if apart else equal_numbers(trace)
-    program, positions = slice_trace(trace, live, same)
-    program = execution.first_made(program)
-    variants.append(Variant(program, positions, tuple(live), tuple(same.items())))
+    cuts = structure.form.known.setdefault("cuts", {})
+    cut: Cut | None = cuts.get(key := tuple(live))
+    if cut is None or apart or not are_one(trace.leaves, cut.same):
+        if len(cuts) >= MOST_CUTS:
+            cuts.clear()
+        cut = cuts[key] = Cut(trace, live, {} if apart else equal_numbers(trace))
+    variants.append(Variant(execution.first_made(cut.program(trace)), cut.positions, tuple(live), cut.same))
     return variants[-1]
 
 
@@ -199,33 +253,10 @@ def _with_residuals(trace: Trace, structure: TraceStructure, live: list[int]) ->
     return sorted([i for i in wanted if nodes[i].value is None])
 
 
-def slice_trace(trace: Trace, outputs: Sequence[int], same: Mapping[int, int] | None = None) -> tuple[Program, tuple[int, ...]]:
-    """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs.
-
-    `same` maps the position of a leaf to that of the leaf that replaces it, as `equal_numbers` returns it.
-    """
-    keys, wanted = [n.key for n in trace.nodes], set(outputs)
-    same = same or {}
-    kept: list[int] = []
-    leaf_positions: set[int] = set()
-    for index in range(max(outputs, default=-1), -1, -1):
-        if index in wanted:
-            kept.append(index)
-            for reference in keys[index][2:]:
-                if reference >= 0:
-                    wanted.add(reference)
-                else:
-                    leaf_positions.add(-1 - reference)
-    kept.reverse()
-    positions = tuple(sorted({same.get(position, position) for position in leaf_positions}))
-    parameter = {position: -1 - new for new, position in enumerate(positions)}
-    renumbered = {index: new for new, index in enumerate(kept)}
-    renumbered.update({-1 - position: parameter[same.get(position, position)] for position in leaf_positions})
-    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
-    avals = tuple([trace.nodes[i].aval for i in kept])
-    parameters = tuple([trace.leaves[p].aval for p in positions])
-    lines = tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept])
-    return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs]), (), lines), positions
+def slice_trace(trace: Trace, outputs: Sequence[int]) -> tuple[Program, tuple[int, ...]]:
+    """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
+    cut = Cut(trace, outputs, {})
+    return cut.program(trace), cut.positions
 
 
 def equal_numbers(trace: Trace) -> dict[int, int]:

@@ -13,7 +13,7 @@ Term = tuple[Array, str]  # an array, and a label for each axis
 
 # BLAS uses one thread for products of at most this many multiplications. More threads would compete with XLA's for cores.
 SERIAL = 1 << 18
-DEPTH = WIDTH = 128  # the size of blocks of a larger product, which fit into the caches
+DEPTH, WIDTH = 128, 64  # the size of blocks of a larger product, which fit into the caches; a narrow one is deeper
 FEW = 1 << 12  # for so few multiplications, moving axes to form matrices does not pay
 
 
@@ -22,13 +22,18 @@ def product(x: Array, y: Array) -> Array:
     rows, inner, columns = x.shape[-2], x.shape[-1], y.shape[-1]
     if rows * inner * columns <= SERIAL or x.dtype.kind in "iub":
         return np.matmul(x, y)
-    result = np.empty((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), rows, columns), x.dtype)
-    depth, width = min(inner, DEPTH), min(columns, WIDTH)
-    height = SERIAL // (depth * width)
-    for column in range(0, columns, width):
-        right = y[..., column : column + width]
-        for row in range(0, rows, height):
-            left, block = x[..., row : row + height, :], result[..., row : row + height, column : column + width]
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    result = np.empty((*batch, rows, columns), x.dtype)
+    width = min(columns, WIDTH)
+    depth = min(inner, max(DEPTH, SERIAL // (min(rows, WIDTH) * width)))
+    height = min(rows, SERIAL // (depth * width))
+    whole = rows - rows % height
+    for start, stop in [(0, whole), (whole, rows)] if whole < rows else [(0, rows)]:
+        count = max((stop - start) // height, 1)  # of blocks above each other, which are one call
+        left = x[..., start:stop, :].reshape(*x.shape[:-2], count, (stop - start) // count, inner)
+        below = result[..., start:stop, :].reshape(*batch, count, (stop - start) // count, columns)
+        for column in range(0, columns, width):
+            right, block = y[..., None, :, column : column + width], below[..., column : column + width]
             np.matmul(left[..., :depth], right[..., :depth, :], out=block)
             for at in range(depth, inner, depth):
                 block += np.matmul(left[..., at : at + depth], right[..., at : at + depth, :])

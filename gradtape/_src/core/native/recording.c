@@ -209,6 +209,23 @@ static PyObject *reference(PyObject *trace, PyObject *node) {
     return made;
 }
 
+/* Whether the garbage collector need not look at attributes: they hold numbers, words and dtypes. */
+static int are_atoms(PyObject *attrs) {
+    if (!PyTuple_CheckExact(attrs)) return 0;
+    if (!PyObject_GC_IsTracked(attrs)) return 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(attrs); i++) {
+        PyObject *item = PyTuple_GET_ITEM(attrs, i);
+        if (PyObject_IS_GC(item) && !are_atoms(item)) return 0;
+    }
+    return 1;
+}
+
+/* Spare the garbage collector a key with such attributes: an op lives as long as the process, so no garbage goes through the key.
+   Of what a step keeps, keys are the most. */
+static void spare(PyObject *key) {
+    if (is(PyTuple_GET_ITEM(key, 0), Op) && are_atoms(PyTuple_GET_ITEM(key, 1)) && PyObject_GC_IsTracked(key)) PyObject_GC_UnTrack(key);
+}
+
 /* Create a node with all slots but the key and the place in a trace, like `Node.__init__`. */
 static PyObject *new_node(PyObject *inputs, PyObject *aval, PyObject *code, PyObject *offset) {
     PyObject *node = Node->tp_alloc(Node, 0);
@@ -319,6 +336,7 @@ static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *re
     if ((key = PyTuple_New(count + 2)) == NULL) goto done;
     PyTuple_SET_ITEM(key, 0, Py_NewRef(op));
     PyTuple_SET_ITEM(key, 1, Py_NewRef(attrs));
+    spare(key);
     if ((at = PyLong_FromLong(offset)) == NULL) goto done;
     if ((*node = new_node(inputs, aval, code, at)) == NULL) goto done;
     if (tensor != NULL && (*tensor = new_tensor(*node)) == NULL) goto done;
@@ -558,6 +576,7 @@ static Outcome twin_elements(Twin *self, PyObject *const *args, Py_ssize_t count
         PyObject *key = Py_BuildValue("O(n)O", element_op, i, index);
         if (key == NULL) goto done;
         SLOT(element, node_at.key) = key;
+        spare(key);
         SLOT(element, node_at.trace) = Py_NewRef(trace);
     }
     Py_ssize_t first = PyList_GET_SIZE(nodes);
@@ -706,6 +725,17 @@ static Outcome column(PyObject *const *args, Py_ssize_t count, Py_ssize_t slot, 
     if (count != 1 || !are_nodes(args[0])) return TWIN;
     *result = each(args[0], slot, as_list);
     return *result != NULL ? DONE : PyErr_Occurred() ? FAILED : TWIN;
+}
+
+/* `program.spared` */
+static Outcome twin_spared(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !PyTuple_CheckExact(args[0])) return TWIN;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); i++) {
+        PyObject *key = PyTuple_GET_ITEM(args[0], i);
+        if (PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) >= 2) spare(key);
+    }
+    *result = Py_NewRef(args[0]);
+    return DONE;
 }
 
 /* `program.keys_of` */
@@ -1355,14 +1385,142 @@ static int can_be_run(PyObject *key) {
     return (count == 0 || count == PyTuple_GET_SIZE(names)) && PyTuple_GET_SIZE(key) - 2 + count <= MOST_INPUTS;
 }
 
-/* `execution.run_hosted`. What has a value by then is not run again by Python, which meets the error of a kernel anew. */
-static Outcome twin_run_hosted(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 7 || !PyTuple_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) || !PyTuple_CheckExact(args[2])) return TWIN;
-    PyObject *keys = args[0], *avals = args[1], *hosted = args[2], *values = args[3], *leaves = args[4], *given = args[5];
-    if (!PyList_CheckExact(values) || !PyTuple_CheckExact(leaves) || !PyList_CheckExact(given) || !PyLong_CheckExact(args[6])) return TWIN;
-    if (PyTuple_GET_SIZE(leaves) != PyList_GET_SIZE(given)) return TWIN;
-    Py_ssize_t first = PyList_GET_SIZE(values), stop = PyLong_AsSsize_t(args[6]);
-    if (stop < 0 || stop > PyTuple_GET_SIZE(keys) || stop > PyTuple_GET_SIZE(avals) || stop > PyTuple_GET_SIZE(hosted)) return TWIN;
+/* The memory of arrays. The C library gives large blocks back to the system, and the system clears each page of a new one: that takes
+   longer than an op on it. So freed blocks are kept here for the next ops, up to KEPT bytes. NumPy calls this with the global lock held. */
+
+enum { SMALLEST = 1 << 15, LARGEST = 1 << 22, BINS = 30, NO_BIN = BINS, KEPT = 1 << 25 };
+
+typedef struct Block { /* before the bytes of an array; as large as the alignment that NumPy expects */
+    union {
+        size_t size;
+        struct Block *next; /* while it is kept */
+    } is;
+    size_t bin;
+} Block;
+
+typedef struct { /* `PyDataMem_Handler` of NumPy's C API */
+    char name[127];
+    uint8_t version;
+    struct {
+        void *ctx;
+        void *(*malloc)(void *, size_t);
+        void *(*calloc)(void *, size_t, size_t);
+        void *(*realloc)(void *, void *, size_t);
+        void (*free)(void *, void *, size_t);
+    } allocator;
+} Handler;
+
+static Handler *numpys;   /* NumPy's own */
+static PyObject *keeping; /* the capsule of ours, or NULL */
+static PyObject *(*set_handler)(PyObject *);
+static Block *bins[BINS];
+static size_t kept;
+
+/* Four bins for each power of two: the sizes up to which a bin serves are 5/4, 6/4, 7/4 and 8/4 of it. */
+static size_t bin_of(size_t size) {
+    if (size <= SMALLEST || size > LARGEST) return NO_BIN;
+    size_t bin = 0, power = SMALLEST;
+    for (; size > 2 * power; power *= 2) bin += 4;
+    return bin + (size - power - 1) / (power / 4);
+}
+
+static size_t size_of(size_t bin) { return ((size_t)SMALLEST << bin / 4) / 4 * (5 + bin % 4); }
+
+static void *take(void *ctx, size_t size) {
+    if (size > PY_SSIZE_T_MAX - sizeof(Block)) return NULL;
+    size_t bin = bin_of(size);
+    Block *block = bin < BINS ? bins[bin] : NULL;
+    if (block != NULL) {
+        bins[bin] = block->is.next;
+        kept -= size_of(bin);
+    } else if (bin < BINS) {
+        block = malloc(sizeof(Block) + size_of(bin));
+    } else {
+        block = numpys->allocator.malloc(numpys->allocator.ctx, sizeof(Block) + size);
+    }
+    if (block == NULL) return NULL;
+    block->bin = bin;
+    block->is.size = bin < BINS ? size_of(bin) : size;
+    return block + 1;
+}
+
+static void *take_cleared(void *ctx, size_t count, size_t each) {
+    if (each != 0 && count > (PY_SSIZE_T_MAX - sizeof(Block)) / each) return NULL;
+    size_t size = count * each, bin = bin_of(size);
+    if (bin < BINS) {
+        void *found = take(ctx, size);
+        return found == NULL ? NULL : memset(found, 0, size);
+    }
+    Block *block = numpys->allocator.calloc(numpys->allocator.ctx, 1, sizeof(Block) + size);
+    if (block == NULL) return NULL;
+    block->bin = NO_BIN;
+    block->is.size = size;
+    return block + 1;
+}
+
+static void give(void *ctx, void *bytes, size_t size) {
+    if (bytes == NULL) return;
+    Block *block = (Block *)bytes - 1;
+    if (block->bin == NO_BIN) {
+        numpys->allocator.free(numpys->allocator.ctx, block, sizeof(Block) + block->is.size);
+        return;
+    }
+    size_t more = size_of(block->bin);
+    for (size_t bin = 0; kept + more > KEPT && bin < BINS; bin++) {
+        for (Block *old; (old = bins[bin]) != NULL; free(old)) {
+            bins[bin] = old->is.next;
+            kept -= size_of(bin);
+        }
+    }
+    block->is.next = bins[block->bin];
+    bins[block->bin] = block;
+    kept += more;
+}
+
+static void *take_again(void *ctx, void *bytes, size_t size) {
+    if (bytes == NULL) return take(ctx, size);
+    size_t had = ((Block *)bytes - 1)->is.size;
+    void *more = take(ctx, size);
+    if (more != NULL) {
+        memcpy(more, bytes, had < size ? had : size);
+        give(ctx, bytes, had);
+    }
+    return more;
+}
+
+static Handler ours = {"gradtape", 1, {NULL, take, take_cleared, take_again, give}};
+
+/* Find the functions for handlers in NumPy's C API, whose table only grows; without them the C library gives the memory. */
+static int find_handlers(void) {
+    PyObject *numpy = PyImport_ImportModule("numpy._core._multiarray_umath"), *table = NULL, *capsule = NULL;
+    if (numpy == NULL || (table = PyObject_GetAttrString(numpy, "_ARRAY_API")) == NULL) goto done;
+    void **api = PyCapsule_GetPointer(table, NULL);
+    if (api == NULL || ((unsigned (*)(void))api[0])() != 0x02000000) goto done; /* PyArray_GetNDArrayCVersion: NumPy 2 */
+    set_handler = api[304];                                                        /* PyDataMem_SetHandler */
+    capsule = Py_XNewRef(*(PyObject **)api[306]);                                  /* PyDataMem_DefaultHandler */
+    if (capsule == NULL || (numpys = PyCapsule_GetPointer(capsule, "mem_handler")) == NULL) goto done;
+    keeping = PyCapsule_New(&ours, "mem_handler", NULL);
+done:
+    Py_XDECREF(numpy);
+    Py_XDECREF(table);
+    Py_XDECREF(capsule);
+    if (keeping == NULL && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Replace the values at these places by None. */
+static int drop(PyObject *values, PyObject *places) {
+    if (!PyTuple_CheckExact(places)) return PyErr_Format(PyExc_TypeError, "no places of values"), -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
+        Py_ssize_t place = PyLong_AsSsize_t(PyTuple_GET_ITEM(places, i));
+        if (PyList_SetItem(values, place, Py_NewRef(Py_None)) < 0) return -1; /* also for one that is no place */
+    }
+    return 0;
+}
+
+static Outcome run_from(
+    Py_ssize_t first, Py_ssize_t stop, PyObject *keys, PyObject *avals, PyObject *hosted, PyObject *ends, PyObject *values, PyObject *leaves,
+    PyObject *given) {
     for (Py_ssize_t i = first; i < stop; i++) {
         PyObject *key = PyTuple_GET_ITEM(keys, i);
         int ours = can_be_run(key);
@@ -1377,12 +1535,34 @@ static Outcome twin_run_hosted(Twin *self, PyObject *const *args, Py_ssize_t cou
         if (value == NULL) return FAILED;
         int failed = PyList_Append(values, value) < 0;
         Py_DECREF(value);
-        if (failed) return FAILED;
+        if (failed || (PyTuple_GET_SIZE(ends) != 0 && drop(values, PyTuple_GET_ITEM(ends, i)) < 0)) return FAILED;
     }
-    *result = Py_NewRef(Py_None);
     return DONE;
 }
 
+/* `execution.run_hosted`. What has a value by then is not run again by Python, which meets the error of a kernel anew. */
+static Outcome twin_run_hosted(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 8 || !PyTuple_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) || !PyTuple_CheckExact(args[2])) return TWIN;
+    PyObject *keys = args[0], *avals = args[1], *hosted = args[2], *ends = args[3], *values = args[4], *leaves = args[5], *given = args[6];
+    if (!PyTuple_CheckExact(ends) || !PyList_CheckExact(values) || !PyTuple_CheckExact(leaves) || !PyList_CheckExact(given)) return TWIN;
+    if (!PyLong_CheckExact(args[7]) || PyTuple_GET_SIZE(leaves) != PyList_GET_SIZE(given)) return TWIN;
+    Py_ssize_t first = PyList_GET_SIZE(values), stop = PyLong_AsSsize_t(args[7]);
+    if (stop < 0 || stop > PyTuple_GET_SIZE(keys) || stop > PyTuple_GET_SIZE(avals) || stop > PyTuple_GET_SIZE(hosted)) return TWIN;
+    int drops = PyTuple_GET_SIZE(ends) != 0, keeps = drops && keeping != NULL;
+    if (drops && stop > PyTuple_GET_SIZE(ends)) return TWIN;
+    PyObject *before = keeps ? set_handler(keeping) : NULL;
+    if (keeps && before == NULL) return FAILED;
+    Outcome outcome = run_from(first, stop, keys, avals, hosted, ends, values, leaves, given);
+    if (before != NULL) {
+        PyObject *type, *error, *where;
+        PyErr_Fetch(&type, &error, &where);
+        Py_XDECREF(set_handler(before));
+        Py_DECREF(before);
+        PyErr_Restore(type, error, where);
+    }
+    if (outcome == DONE) *result = Py_NewRef(Py_None);
+    return outcome;
+}
 /* ------------------------------------------------------------------------------------------------------------------
    The module */
 
@@ -1399,7 +1579,7 @@ static const struct {
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
     {"sought", twin_sought, 0},       {"trainable_reads", twin_trainable_reads, 0}, {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
-    {"run_hosted", twin_run_hosted, 0},
+    {"run_hosted", twin_run_hosted, 0}, {"spared", twin_spared, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -1668,6 +1848,7 @@ static int execute(PyObject *module) {
         if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
     if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return -1;
     if (zero == NULL && ((zero = PyLong_FromLong(0)) == NULL || (minus_one = PyLong_FromLong(-1)) == NULL)) return -1;
+    if (keeping == NULL && find_handlers() < 0) return -1;
     PyObject *twin = PyType_FromSpec(&twin_spec), *names_of = PyType_FromSpec(&namespace_spec);
     int failed = twin == NULL || names_of == NULL || PyModule_AddObjectRef(module, "Twin", twin) < 0;
     failed = failed || PyModule_AddObjectRef(module, "Namespace", names_of) < 0;

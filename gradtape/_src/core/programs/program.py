@@ -275,6 +275,12 @@ def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if precision is None else jax.default_matmul_precision(precision)
 
 
+@twins.in_c
+def spared(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Return keys as they are. In C, the garbage collector does not look any more at those with numbers and words only."""
+    return keys
+
+
 class Executable:
     """An owner of compiled code. The code is dropped after a long time without a run; `compiled` is None then.
 
@@ -302,8 +308,19 @@ class Executable:
         return 0 if self.compiled is None else PROGRAM_BYTES + NODE_BYTES * self.size
 
 
+class Form:
+    """The identity of Programs, or records, that differ in extents only. `known` was derived from ops, references and dtypes."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: dict[Any, Any] = {}
+
+
 class Program(Executable):
     """A closed computation: keys, their Avals, the Avals of its parameters, and its outputs. Immutable; compared by identity.
+
+    `like`: an earlier Program of the same form, which differs in extents only.
 
     - `constants`: the values of the last parameters, which are part of the program.
     - `lines`: the user's lines at which the keys were recorded (in a gradient: the line of the op), or empty if unknown.
@@ -315,7 +332,7 @@ class Program(Executable):
     """
 
     __slots__ = (
-        "avals", "bytes", "constants", "demands", "derived", "effects", "endless", "guarded", "hosted", "keys", "lines",
+        "avals", "bytes", "constants", "demands", "derived", "effects", "endless", "form", "guarded", "hosted", "keys", "lines",
         "on_host", "outputs", "parameters", "precision", "runs", "spent",
     )  # fmt: skip
     keys: tuple[Key, ...]
@@ -334,6 +351,7 @@ class Program(Executable):
     on_host: frozenset[int]
     hosted: bool
     endless: bool
+    form: Form
     derived: dict[Any, Any]
 
     def __init__(
@@ -345,15 +363,26 @@ class Program(Executable):
         constants: tuple[np.ndarray, ...] = (),
         lines: tuple[Line, ...] = (),
         precision: str | None = None,
+        like: Program | None = None,
     ) -> None:
-        self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
+        self.keys, self.avals, self.parameters, self.outputs = spared(keys), avals, parameters, outputs
         self.constants, self.lines, self.precision = constants, lines, precision
+        self.bytes = bytes_of(avals)
+        self.runs, self.spent, self.derived = 0, 0.0, {}
+        if like is None:
+            self._look_at_ops()
+        else:
+            super().__init__(like.size)
+            self.form, self.on_host, self.hosted, self.endless = like.form, like.on_host, like.hosted, like.endless
+            self.guarded, self.demands, self.effects = like.guarded, like.demands, like.effects
+
+    def _look_at_ops(self) -> None:
+        keys, parameters, avals, self.form = self.keys, self.parameters, self.avals, Form()
         special = [
             (i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host or key[0].guards
         ]
         held = [(i, key[0], programs_of(*key[:2])) for i, key in special]
         super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
-        self.bytes = bytes_of(avals)
         strings = has_strings(parameters) or has_strings(avals)
         self.guarded = any(op.guards or any(p.guarded for p in inner) for _, op, inner in held)
         self.demands = any(effectful(key) for _, key in special)
@@ -363,7 +392,6 @@ class Program(Executable):
         self.hosted = bool(self.on_host) or strings
         endless = any(op.endless is not None and op.endless(attrs) for _, (op, attrs, *_) in special)
         self.endless = endless or any(p.endless for _, _, inner in held for p in inner)
-        self.runs, self.spent, self.derived = 0, 0.0, {}
 
     @property
     def described(self) -> str:
@@ -383,6 +411,14 @@ class Program(Executable):
     def staged(self) -> bool:
         """Whether it may have to run in stages: it has a part on the host, or is too wide for the compiler."""
         return self.hosted or len(self.parameters) + len(self.outputs) >= WIDE
+
+    @property
+    def ends(self) -> tuple[tuple[int, ...], ...]:
+        """For each node, the earlier nodes whose values nothing after it reads."""
+        known: tuple[tuple[int, ...], ...] | None = self.form.known.get("ends")
+        if known is None:
+            known = self.form.known["ends"] = _ends(self.keys, self.outputs)
+        return known
 
     def _has_strings(self, index: int) -> bool:
         return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
@@ -419,7 +455,7 @@ class Program(Executable):
             return self
         known: Program | None = self.derived.get(("precision", precision))
         if known is None:
-            made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision)
+            made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision, self)
             known = self.derived["precision", precision] = made
         return known
 
@@ -441,6 +477,17 @@ class Program(Executable):
             lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
         lines.append(f"  return {', '.join(map(name, self.outputs))}")
         return "\n".join(lines)
+
+
+def _ends(keys: tuple[Key, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    read = set(outputs)
+    ends: list[tuple[int, ...]] = []
+    for key in reversed(keys):
+        last = {r for r in key[2:] if r >= 0 and r not in read}
+        read |= last
+        ends.append(tuple(last))
+    ends.reverse()
+    return tuple(ends)
 
 
 @twins.in_c
@@ -556,16 +603,42 @@ class TraceStructure:
     it, see `slices`.
     """
 
-    __slots__ = ("avals", "keys", "lines", "variants")
+    __slots__ = ("_form", "avals", "keys", "lines", "variants")
     keys: tuple[Key, ...]
     avals: tuple[Any, ...]
     lines: Lines | None
     variants: list[Any]
+    _form: Form | None
 
     def __init__(self, keys: tuple[Key, ...], avals: tuple[Any, ...]) -> None:
-        self.keys, self.avals, self.lines, self.variants = keys, avals, None, []
+        self.keys, self.avals, self.lines, self.variants, self._form = keys, avals, None, [], None
+
+    @property
+    def form(self) -> Form:
+        """The Form of all records with these ops, references and dtypes."""
+        if self._form is None:
+            key = _without_numbers(self.keys), tuple(map(_dtypes, self.avals))
+            self._form = _forms.find(key) or _forms.keep(key, Form())
+        return self._form
 
 
+def _dtypes(avals: Any) -> Any:
+    return tuple(map(_dtypes, avals)) if type(avals) is tuple else avals.dtype
+
+
+def _without_numbers(keys: tuple[Key, ...]) -> tuple[Any, ...]:
+    """Return keys without the ints in their attributes, and with the forms of Programs in place of these."""
+    return tuple([k if not k[1] else (k[0], _form_of(k[1]), *k[2:]) for k in keys])
+
+
+def _form_of(value: Any) -> Any:
+    kind = type(value)
+    if kind is tuple or kind is Called:
+        return tuple([_form_of(item) for item in value])
+    return None if kind is int else value.form if kind is Program else value
+
+
+_forms = Cache(1024)  # (keys without numbers, dtypes of leaves) → Form
 _structures = Cache(2048)  # (keys, Avals) → Structure
 guesses = Cache(4096)  # (first line, lengths) of a trace → the latest structure recorded there
 

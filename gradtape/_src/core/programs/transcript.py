@@ -47,7 +47,7 @@ class Transcript:
 
     __slots__ = (
         "avals", "bytes", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "placed",
-        "places", "reads", "results", "runs", "serial", "tapes", "thread", "variables",
+        "places", "reads", "results", "runs", "serial", "symbols", "tapes", "thread", "variables",
     )  # fmt: skip
     serial: int
     thread: int
@@ -69,6 +69,7 @@ class Transcript:
     inside: Sequence[Inner]
     bytes: Any  # of its inputs
     runs: int
+    symbols: Any  # the places of symbols in it, once an instance was made
 
 
 def of(
@@ -81,7 +82,7 @@ def of(
     """Return the Transcript of a function that was traced."""
     made, origin_of = Transcript(), journal.origin_of
     made.serial, made.thread, made.passed = trace.serial, get_ident(), ()
-    made.placed = None
+    made.placed = made.symbols = None
     made.keys, made.avals = tuple([n.key for n in trace.nodes]), tuple([n.aval for n in trace.nodes])
     made.lines = tuple([(n.code, n.offset) for n in trace.nodes])
     made.leaves, made.leaf_avals = tuple(map(origin_of, trace.leaves)), tuple([n.aval for n in trace.leaves])
