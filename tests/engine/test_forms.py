@@ -45,3 +45,13 @@ def test_costs_are_those_of_a_program_by_itself(rows):
     assert (shared.hosted, shared.kernels) == (own.hosted, own.kernels)
     assert (shared.own, shared.least) == pytest.approx((own.own, own.least))
     assert all(own.hosted) is (rows < 1_000_000), "large values are left to compiled kernels"
+
+
+def test_whether_a_loop_may_run_for_ever_is_not_of_the_form():
+    def looped(most):
+        f = tf.function(lambda x: tf.while_loop(lambda x: x < 3.0, lambda x: [x * 2.0], [x], maximum_iterations=most)[0])
+        return f.get_concrete_function(tf.TensorSpec([])).program
+
+    first, other = looped(5), looped(1 << 40)
+    same = Program(other.keys, other.avals, other.parameters, other.outputs, like=first)
+    assert same.form is first.form and (first.endless, same.endless) == (False, True)

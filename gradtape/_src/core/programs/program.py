@@ -270,6 +270,12 @@ def effectful(key: Key) -> bool:
     return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in programs_of(op, key[1])))
 
 
+def _may_be_endless(key: Key) -> bool:
+    """Return whether a loop may run for ever, by the limit in its attributes, or one inside of it."""
+    op, attrs = key[:2]
+    return (op.endless is not None and op.endless(attrs)) or any(p.endless for p in programs_of(op, attrs))
+
+
 def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
     """Open a context in which JAX traces float32 products in this precision; None changes nothing."""
     return contextlib.nullcontext() if precision is None else jax.default_matmul_precision(precision)
@@ -309,12 +315,16 @@ class Executable:
 
 
 class Form:
-    """The identity of Programs, or records, that differ in extents only. `known` was derived from ops, references and dtypes."""
+    """The identity of Programs, or records, that differ in numbers only. `known` was derived from ops, references and dtypes.
 
-    __slots__ = ("known",)
+    `structured` are the indices of the ops that hold Programs.
+    """
+
+    __slots__ = ("known", "structured")
 
     def __init__(self) -> None:
         self.known: dict[Any, Any] = {}
+        self.structured: tuple[int, ...] = ()
 
 
 class Program(Executable):
@@ -373,8 +383,9 @@ class Program(Executable):
             self._look_at_ops()
         else:
             super().__init__(like.size)
-            self.form, self.on_host, self.hosted, self.endless = like.form, like.on_host, like.hosted, like.endless
+            self.form, self.on_host, self.hosted = like.form, like.on_host, like.hosted
             self.guarded, self.demands, self.effects = like.guarded, like.demands, like.effects
+        self.endless = any(map(_may_be_endless, [self.keys[i] for i in self.form.structured]))
 
     def _look_at_ops(self) -> None:
         keys, parameters, avals, self.form = self.keys, self.parameters, self.avals, Form()
@@ -390,8 +401,7 @@ class Program(Executable):
         hosted = [i for i, op, inner in held if op.effect or op.on_host or any(p.hosted for p in inner)]
         self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
         self.hosted = bool(self.on_host) or strings
-        endless = any(op.endless is not None and op.endless(attrs) for _, (op, attrs, *_) in special)
-        self.endless = endless or any(p.endless for _, _, inner in held for p in inner)
+        self.form.structured = tuple([i for i, key in special if key[0].structured])
 
     @property
     def described(self) -> str:
