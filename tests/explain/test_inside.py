@@ -9,6 +9,7 @@ import pytest
 import gradtape as tf
 from gradtape._src.core.programs import transcript
 from gradtape._src.explain.report import LOOKS, watching
+from tests.explain.programs import inside, inside_nans
 from tests.explain.table import MARK
 
 
@@ -226,3 +227,9 @@ def test_a_variable_is_named_by_the_users_code():
     with watching() as report:
         step(tf.constant(2.0))
     assert [f.source.startswith("scope") for f in report.findings] == [False]
+
+
+def test_equal_gradients_in_two_functions_have_their_own_lines():
+    inside_nans.a_branch()  # has a tape around w * x, too
+    _, diagnosis = inside.a_second_derivative_of_a_line()
+    assert diagnosis.code == "unused" and diagnosis.file.endswith("inside.py")

@@ -300,7 +300,10 @@ class GradientTape(Recording):
         if self._watches:
             reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
         seeded = tuple([d is not None for d in given])
-        return places.structure, sought(places, reads, sources), asked, seeded, dense, local.transposing
+        # In a function the Program becomes part of what the explainer reads, with the lines of its ops.
+        traced = engine.local.trace.parent is not None
+        lines = tuple([(n.code, n.offset) for trace in places.traces for n in trace.nodes]) if traced else ()
+        return places.structure, sought(places, reads, sources), asked, seeded, dense, local.transposing, lines
 
     def _make_plan(
         self,
