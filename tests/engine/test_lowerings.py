@@ -45,7 +45,7 @@ ON_PLANES = "convolved", "to_input", "to_filter"
         (convolving((2, 4, 4, 8), (2, 2, 8, 4), stride=2), PLAIN, PLAIN),
         (convolving((2, 4, 4, 8), (5, 5, 4, 4)), (*PLAIN[:2], "group_products"), (*PLAIN[:2], "group_products")),
         (convolving((2, 6, 6, 6, 8), (3, 3, 3, 8, 4), "NDHWC"), ON_PLANES, PLAIN),
-        (convolving((2, 6, 6, 6, 2), (3, 3, 3, 2, 4), "NDHWC"), (*ON_PLANES[:2], "patches_product"), PLAIN),
+        (convolving((2, 6, 6, 6, 2), (2, 3, 3, 2, 4), "NDHWC"), (*ON_PLANES[:2], "patches_product"), PLAIN),
         (convolving((2, 20, 6, 6, 8), (17, 3, 3, 8, 4), "NDHWC"), PLAIN, PLAIN),
     ],
     ids=["plain", "few channels", "channels first", "looped", "strided", "groups", "planes", "narrow planes", "many planes"],

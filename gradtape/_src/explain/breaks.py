@@ -68,6 +68,10 @@ class View:
             return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in tape.segments)
         return any(start <= at[1] < stop for start, stop in self._spans.get(at[0], ()))
 
+    def opened(self, at: Moment) -> bool:
+        """Return whether the tape was open at a moment, recording or paused."""
+        return self.sees(at) or (self.tape is not None and any(start <= at <= stop for start, stop in self.tape.paused))
+
     # -- whether the tape watches a source
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
@@ -96,7 +100,7 @@ class View:
         if reset is not None:
             return reset
         if source.trainable:
-            return NotWatched(source.made, None, step, automatic=False, unbuilt=self.sees(source.variable._born))
+            return NotWatched(source.made, None, step, automatic=False, unbuilt=self.opened(source.variable._born))
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
     def watched_since(self, name: Name) -> Moment | None:

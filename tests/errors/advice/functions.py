@@ -318,6 +318,24 @@ ROWS = [
         tf.config.require_compiled_functions()
         @tf.function
         def f(x):
+            entries = tf.TensorArray(tf.float32, 3)
+            return entries.read(7) if tf.reduce_sum(x) > 100.0 else 0.0
+        f(x3)
+        """,
+        """
+        tf.config.require_compiled_functions()
+        @tf.function
+        def f(x):
+            entries = tf.TensorArray(tf.float32, 3, element_shape=[])
+            return entries.read(7) if tf.reduce_sum(x) > 100.0 else 0.0
+        f(x3)
+        """,
+    ),
+    (
+        """
+        tf.config.require_compiled_functions()
+        @tf.function
+        def f(x):
             return tf.strings.split(tf.strings.as_string(x))
         f(x3)
         """,

@@ -396,5 +396,5 @@ def _kept(view: View, step: Step, frame: FrameType | None) -> bool:
 
 
 def _made_in_tape(view: View, step: Step) -> bool:
-    """Return whether a step made a variable while the tape recorded."""
-    return step.how == "variable" and view.tape is not None and step.name[1] > view.tape.number and view.sees(step.at)
+    """Return whether a step made a variable while the tape was open."""
+    return step.how == "variable" and view.tape is not None and step.name[1] > view.tape.number and view.opened(step.at)
