@@ -28,12 +28,8 @@ REDUCE_MAX, BROADCAST = reduction._max.op, array._broadcast_to.op
 SINE = Program(((tf.sin.op, (), -1),), (IMAGES,), (IMAGES,), (0,))
 
 
-LEVEL = "xla_backend_optimization_level"
-
-
 @pytest.fixture(autouse=True)
-def asked_anew(monkeypatch):
-    monkeypatch.setenv("XLA_FLAGS", f"--{LEVEL}=0")  # XLA has read its flags already
+def asked_anew():
     tiers.accepted.cache_clear()
     yield
     tiers.accepted.cache_clear()
@@ -52,7 +48,7 @@ def test_what_was_accepted_compiles():
     assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
 
 
-@pytest.mark.parametrize("which", ["unfolded", "level", "in order", "quick"])
+@pytest.mark.parametrize("which", ["unfolded", "in order", "quick"])
 def test_options_that_much_depends_on_are_accepted(which):
     """A value of the wrong kind is refused by jaxlib, and then the option is left out without a word."""
     assert tiers.accepted(which)
@@ -60,14 +56,6 @@ def test_options_that_much_depends_on_are_accepted(which):
 
 def test_other_programs_get_none():
     assert tiers.options(SINE, "cpu") is None
-
-
-@pytest.mark.parametrize("program", [SINE, None], ids=["a program", "an op by itself"])
-def test_the_level_is_2_unless_the_user_asks_for_another(program, monkeypatch):
-    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_ftz=true")
-    assert tiers.options(program, "cpu") == {LEVEL: 2}
-    monkeypatch.delenv("XLA_FLAGS")
-    assert tiers.options(program, "cpu") == {LEVEL: 2}
 
 
 def chain(length, results):

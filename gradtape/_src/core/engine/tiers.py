@@ -503,15 +503,6 @@ lowerings.compiled_with(
     xla_disable_hlo_passes="constant_folding",
 )
 lowerings.compiled_with(
-    "level",
-    "cpu",
-    when=lambda program, quick: "xla_backend_optimization_level" not in os.environ.get("XLA_FLAGS", ""),
-    because="level 3 costs more than it gives, unless XLA_FLAGS asks for one. A step of a U-Net compiles in 1.9 s of CPU time "
-    "for 2.25, an op by itself in 0.8 of it, and they run as fast",
-    sure=True,
-    xla_backend_optimization_level=2,
-)
-lowerings.compiled_with(
     "in order",
     "cpu",
     when=lambda program, quick: program is not None and hooks.clients.together is not None,
