@@ -51,7 +51,7 @@ def convolved(convolve, x, kernel, *, ways, data_format):
     *window, planes, inputs, outputs = kernel.shape
     if inputs < outputs or depth.stride > 1:
         seen, kernel = jnp.concatenate(list(_seen(x, depth)), -1), kernel.reshape(*window, planes * inputs, outputs)
-        found = convolve(seen, kernel, ways=flat, data_format=LETTERS).reshape(len(x), depth.out, *_stops(flat), outputs)
+        found = convolve(seen, kernel, ways=flat, data_format=LETTERS).reshape(x.shape[0], depth.out, *_stops(flat), outputs)
     else:
         seen, depth = padded(x, [depth])
         kernel = jnp.swapaxes(kernel, -3, -2).reshape(*window, inputs, planes * outputs)
@@ -66,7 +66,7 @@ def to_input(transposed, kernel, dy, *, shape, ways, data_format):
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
     planes, kernel = _flat(jnp.transpose(_wide(dy), last)), _beside(kernel)
     *window, cells, inputs, outputs = kernel.shape
-    within = len(planes), *[way.size for way in flat], cells * inputs
+    within = planes.shape[0], *[way.size for way in flat], cells * inputs
     kernel = kernel.reshape(*window, cells * inputs, outputs)
     parts = transposed(kernel, planes, shape=within, ways=flat, data_format=LETTERS)
     parts = parts.reshape(dy.shape[0], depth.out, *within[1:-1], cells, inputs)
