@@ -218,8 +218,9 @@ class TestStableHLO:
             (lambda x: tf.repeat(x, 2, axis=1)[:, -1], [[None, None, 2]], [[[3, 2, 2]], [[1, 1, 2]]]),
             (lambda x: tf.image.resize(x, 2 * tf.shape(x)[1:3])[:, 1:] - tf.image.resize(x, [7, 5], "nearest")[:, :1, :1],
              [[None, None, None, 1]], [[[2, 8, 9, 1]], [[1, 5, 16, 1]]]),
-            (tf.function(lambda x: tf.gradients(tf.sin(tf.nn.conv3d(tf.nn.conv3d(x, tf.fill([3, 2, 2, 1, 2], 0.1), [1] * 5, "SAME"),
-                                                                    tf.fill([2, 3, 2, 2, 1], 0.1), [1] * 5, "VALID")), x)[0]),
+            (tf.function(lambda x: tf.gradients(
+                tf.sin(tf.nn.conv3d(tf.nn.conv3d(x, tf.fill([3, 2, 2, 1, 2], 0.1), [1] * 5, "SAME"),
+                                    tf.fill([2, 3, 2, 2, 1], 0.1), [1] * 5, "VALID")), x)[0]),
              [[None, None, None, None, 1]], [[[2, 4, 5, 6, 1]], [[1, 3, 3, 4, 1]]]),
         ],
         ids=[

@@ -1,4 +1,4 @@
-"""A vectorised call in two, as a function is traced: what depends on known inputs alone is run once, the rest in each call.
+"""A vectorised call under trace, in two: values that depend on known inputs alone are computed once, the rest in each call.
 
 Products with a Jacobian have known vectors. Where the function is linear they are known, too.
 """
@@ -18,7 +18,7 @@ MOST = 4  # numbers kept for each number of the known rows
 
 
 def call_ahead(program: Program, inputs: Sequence[Node], mapped: Sequence[bool], chunk: int | None = None) -> list[Node]:
-    """Return the results of `call_vectorized`. Under trace, what known rows lead to is computed now, unless it is much larger."""
+    """Return the results of `call_vectorized`. Under trace, values that depend on known rows alone are computed now, if few."""
     known = [not engine.symbolic(x) for x in inputs]
     border: list[int] = []
     if not all(known):
