@@ -18,8 +18,8 @@ TABLES = {
     EAGER: "a b o o2 c d e f g2 i",
     "First steps and new shapes": "g gt gg ha hc hd ht hs ho au gs",
     "Functions on all sides": "j ji o3 ob k10 k k100000 kw ode fp l l2 m ja pe bm hv lap sj sh sg sm sp lm lmb",
-    "Keras fit, and its first epochs": "n n2 n3 n4 n5 hn hn2 hn3 hn4 hn5 hn6 hn7 hn8 hn9 hn10 hn11 hn12 hn13",
-    "Tape loops on Keras models; datasets": "tl tl2 tl3 tl4 tl5 dm dm2 dm3",
+    "Keras fit, and its first epochs": "n n2 n3 n4 n5 n6 hn hn2 hn3 hn4 hn5 hn6 hn7 hn8 hn9 hn10 hn11 hn12 hn13",
+    "Tape loops on Keras models; datasets": "tl tl2 tl3 tl4 tl5 tl6 tl7 tl8 tl9 tl10 tl11 tl12 tl13 dm dm2 dm3",
 }
 ON_A_CARD, MODELS, KINDS = "gpt rn a b c d g j m pe ja hv", ("gpt", "rn"), ("step", "first step", "memory")
 # README's table: rows by key with their descriptions, and columns, each with the first of its variants that has a ratio.
@@ -36,7 +36,7 @@ IN_README = {
     "n": "Keras `fit` on each: MLP",
     "n4": "Keras `fit` on each: transformer of 4 layers",
     "n5": "Keras `fit` on each: 20 embeddings",
-    "tl3": "tape loop on a Keras transformer, eager",
+    "tl4": "tape loop on a Keras transformer, eager",
     "dm3": "`tf.data`: `map` of images",
 }
 # The rows of docs/gpu.md, and their descriptions.

@@ -13,7 +13,7 @@ from benchmarks import report
 from benchmarks.measure import FULL, QUICK, Benchmark
 from benchmarks.models import MODELS
 from benchmarks.peers import VARIANTS, WORKPLACE, PeerUnavailable, python_of, version_of
-from benchmarks.rows import dataset_map, find, tape_loop
+from benchmarks.rows import dataset_map, find
 from benchmarks.runs import Run, Stored, store
 
 ROWS = (
@@ -69,7 +69,8 @@ ROWS = (
     "fit_lstm",
     "fit_transformer",
     "fit_embeddings",
-    *[f"tape_loop:{model}" for model in tape_loop.WHICH],
+    "fit_volumes",
+    *[f"tape_loop:{model}" for model in MODELS],
     *[f"dataset_map:{elements}" for elements in dataset_map.WHICH],
 )
 

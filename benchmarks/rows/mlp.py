@@ -8,7 +8,7 @@ MEASURE = "time per step"
 STEPS_DEPEND = True
 CHECKED_STEPS = 3
 TOLERANCE = 1e-5
-TARGETS = {"torch_eager": 0.4, "tensorflow_eager": 0.05, "tensorflow_function": 1.0}
+TARGETS = {"torch_eager": 0.3, "tensorflow_eager": 0.05, "tensorflow_function": 1.0, "jax_jit": 2.0}
 WITH_RECORDING_IN_PYTHON = True
 
 LAYERS, WIDTH, BATCH, RATE = 10, 16, 8, 0.01
