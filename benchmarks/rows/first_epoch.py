@@ -1,6 +1,7 @@
 """The first epoch of Keras's `fit` in a new process, 8 batches of 32, for thirteen models: tracing and compiling included.
 
-The target for PyTorch holds for models with a step of less than 20 ms there: it compiles nothing, so its first step is as any other.
+The target for PyTorch holds for models with a step of less than 20 ms there. It compiles nothing, so its first step is as
+any other.
 """
 
 from functools import partial

@@ -1,6 +1,7 @@
-"""A custom training step on each of thirteen Keras models, with `float(loss)` in each step: eager code, compared with a `tf.function`.
+"""A custom training step on thirteen Keras models, with `float(loss)` in each step: eager code, compared with a `tf.function`.
 
-The target for gradtape's own `fit` of the same batch holds for models with a step under 10 ms: above, both wait for the same kernels.
+The target for gradtape's own `fit` of the same batch holds for models with a step under 10 ms. Above, both wait for the same
+kernels.
 """
 
 from functools import partial
