@@ -39,16 +39,6 @@ IN_README = {
     "tl4": "tape loop on a Keras transformer, eager",
     "dm3": "`tf.data`: `map` of images",
 }
-# The rows of docs/gpu.md, and their descriptions.
-IN_GPUS = {
-    "gpt": "GPT-2 small, batch 8 × 1,024 tokens, a training step",
-    "rn": "ResNet-50, batch 64, a training step",
-    "d": "conv 3×3, 32 → 64, on [32, 32, 32, 32], both gradients",
-    "m": "LSTM, 50 steps, batch 32, all gradients",
-    "a": "training step of a 10-layer MLP, width 16",
-    "pe": "gradients per example, MLP, batch 128",
-    "g": "a new shape in every step",
-}
 COLUMNS = {
     "TensorFlow eager": ("tensorflow_eager",),
     "`tf.function`": ("tensorflow_function", "keras_tensorflow"),
@@ -126,38 +116,40 @@ def target(line: Stored) -> list[str]:
     ]
 
 
-def behind(runs: list[Run]) -> list[str]:
-    """Return the table of missed targets."""
+def behind(runs: list[Run], device: str) -> list[str]:
+    """Return the table of missed targets on a device."""
     rows = []
-    for device in ("cpu", "gpu"):
-        lines = [line for line, _ in latest(runs, device) if line.behind()]
-        known = [one for one in BEHIND if one.device == device]
-        for one in known:
-            said = [words for line in lines if line.key in one.keys.split() for words in target(line)]
-            if said:
-                rows.append(["; ".join(said), one.cause, one.tried, one.next])
-        explained = {key for one in known for key in one.keys.split()}
-        rows += [["; ".join(target(line)), "Not looked into.", "–", "Open."] for line in lines if line.key not in explained]
+    lines = [line for line, _ in latest(runs, device) if line.behind()]
+    known = [one for one in BEHIND if one.device == device]
+    for one in known:
+        said = [words for line in lines if line.key in one.keys.split() for words in target(line)]
+        if said:
+            rows.append(["; ".join(said), one.cause, one.tried, one.next])
+    explained = {key for one in known for key in one.keys.split()}
+    rows += [["; ".join(target(line)), "Not looked into.", "–", "Open."] for line in lines if line.key not in explained]
     head = "| row, what it is, what is wanted | cause | what was tried | next |"
     return [head, "|---|---|---|---|", *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
 def on_page(runs: list[Run]) -> str:
-    """Return the generated part of docs/benchmarks.md."""
-    cpu, gpu = latest(runs, "cpu"), latest(runs, "gpu")
-    text = ["## On a CPU", "", *said(runs, "cpu")]
+    """Return the generated part of docs/benchmarks.md: the rows on a CPU."""
+    cpu, text = latest(runs, "cpu"), said(runs, "cpu")
     known = " ".join(TABLES.values()).split()
     for title, keys in TABLES.items():
         order = keys.split()
         lines = [(line, number) for line, number in cpu if line.key in order or (title == EAGER and line.key not in known)]
         lines.sort(key=lambda pair: order.index(pair[0].key) if pair[0].key in order else len(order))
         text += measured(lines, title) if lines else []
+    return "\n".join([*text, "## Behind its target", "", *behind(runs, "cpu")]) + "\n"
+
+
+def in_gpus(runs: list[Run]) -> str:
+    """Return the generated part of docs/gpu.md: the rows on a GPU."""
     order = ON_A_CARD.split()
-    models = [pair for pair in gpu if pair[0].measured == "step" or pair[0].key in MODELS]
+    models = [pair for pair in latest(runs, "gpu") if pair[0].measured == "step" or pair[0].key in MODELS]
     models.sort(key=lambda pair: (KINDS.index(pair[0].measured), order.index(pair[0].key), pair[0].precision != "float32"))
-    text += ["## On a GPU", "", *said(runs, "gpu")]
-    text += measured(models, "Steps; first steps and memory of the models") if models else []
-    return "\n".join([*text, "## Behind its target", "", *behind(runs)]) + "\n"
+    text = [*said(runs, "gpu"), *(measured(models, "Steps; first steps and memory of the models") if models else [])]
+    return "\n".join([*text, "### Behind its target", "", *behind(runs, "gpu")]) + "\n"
 
 
 def said(runs: list[Run], device: str) -> list[str]:
@@ -185,18 +177,6 @@ def in_readme(runs: list[Run]) -> str:
         if key in lines
     ]
     return "\n".join(table(["gradtape's time ÷ theirs", *COLUMNS], rows)) + "\n"
-
-
-def in_gpus(runs: list[Run]) -> str:
-    """Return the table of docs/gpu.md: times, and their ratios to PyTorch's eager code."""
-    lines = {(line.key, line.precision): line for line, _ in latest(runs, "gpu") if line.measured == "step"}
-    rows = []
-    for key, words in IN_GPUS.items():
-        of_key = [lines[key, precision] for precision in ("float32", "bfloat16") if (key, precision) in lines]
-        parts = [part for line in of_key for part in (quantity(line.numbers["gradtape"], line.unit), ratio(line, "torch_eager"))]
-        if parts:
-            rows.append([words, *parts])
-    return "\n".join(table(["program", "float32", "÷ PyTorch", "bfloat16", "÷ PyTorch"], rows)) + "\n"
 
 
 def replaced(page: str, text: str) -> str:

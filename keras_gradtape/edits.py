@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from keras_gradtape import patches, trees
-from keras_gradtape.trees import arm
+from keras_gradtape.trees import arm, base
 from keras_gradtape.versions import AFTER, OLDEST, WORKS, Keras
 
 PLUGGABLE = (3, 16)  # from this version on Keras loads a known backend NAME from the package `keras_NAME`
@@ -77,6 +77,20 @@ EDITS = (
         arm("from keras_gradtape.src.optimizer import BackendOptimizer"),
         "The chain of the backends' optimizers ends with an empty class, in 3.16 too",
         "Keras loads `src.optimizer` of a backend, as it does `src.layer`",
+        changes_tree=True,
+    ),
+    Edit(
+        "keras.src.losses.loss",
+        base("WatchedLoss", "keras_gradtape.src.replayed", of="Loss"),
+        "Each eager step runs the Python code of a loss again, a third of a small model's step",
+        "`Loss` has a base of the backend's, as `Layer` has",
+        changes_tree=True,
+    ),
+    Edit(
+        "keras.src.metrics.metric",
+        base("WatchedMetric", "keras_gradtape.src.replayed", of="Metric"),
+        "Each eager step runs the Python code of a metric again",
+        "`Metric` has a base of the backend's, as `Layer` has",
         changes_tree=True,
     ),
     Edit(

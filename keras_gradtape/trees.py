@@ -32,6 +32,21 @@ def add_arm(tree: ast.Module, source: str) -> int:
     return 0
 
 
+def base(name: str, module: str, of: str) -> Callable[[ast.Module], int]:
+    """Return the change that makes the class `name` of `module` the first base of the class `of`."""
+    return functools.partial(add_base, name=name, module=module, of=of)
+
+
+def add_base(tree: ast.Module, name: str, module: str, of: str) -> int:
+    """Make the class `name` of `module` the first base of the class `of`."""
+    for place, statement in enumerate(tree.body):
+        if isinstance(statement, ast.ClassDef) and statement.name == of:
+            statement.bases.insert(0, ast.Name(name, ast.Load()))
+            tree.body.insert(place, ast.ImportFrom(module, [ast.alias(name)], 0))
+            return 1
+    return 0
+
+
 def import_gradtape(tree: ast.Module, tensorflow: str = "tensorflow", backend: str = "backend") -> int:
     """Replace imports of TensorFlow by those of gradtape's substitutes.
 

@@ -6,6 +6,7 @@ from keras.src.backend.common.keras_tensor import KerasTensor
 import gradtape as tf
 from gradtape._src.core.tensors import noted, scopes
 from keras_gradtape.nearest import naming_keywords
+from keras_gradtape.src.ops.core import convert_to_tensor
 from keras_gradtape.src.replayed import Watched, replayed
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -23,6 +24,12 @@ class BackendLayer(Watched, KerasTracked):
         outputs = super().__call__(*args, **kwargs)  # type: ignore[misc]  # of Keras's Operation
         noted.note(scopes.prefix()[:-1], outputs)
         return outputs
+
+    def _converted(self, value, count):
+        if self._convert_input_args:
+            return self.dtype_policy.convert_input(value, self.autocast, self.input_dtype)
+        inputs = getattr(self, "_inputs", None)  # of a functional model
+        return convert_to_tensor(value, inputs[0].dtype) if inputs is not None and len(inputs) == count == 1 else value
 
     @property
     def _default_save_signature(self):

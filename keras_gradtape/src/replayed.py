@@ -1,6 +1,6 @@
-"""Replay of calls of Keras's own layers in eager code: their Python code runs twice, and then its recorded ops are repeated.
+"""Replay of calls of Keras's own layers, losses and metrics in eager code: their Python code runs twice, then its ops are repeated.
 
-The state of a layer is compared before each call. Code that is not Keras's, or may do more than record ops, runs in each call.
+The state of the object is compared before each call. Code that is not Keras's, or may do more than record ops, runs in each call.
 """
 
 import functools
@@ -78,18 +78,18 @@ def _is_own(function):
 
 
 class _Seen:
-    """The state on which a call of a layer depends: the attributes of all objects in it, and the methods of their classes.
+    """The state on which a call of `owner` depends: the attributes of all objects in it, and the methods of their classes.
 
     `same` compares identities. Values of variables are not part of the state.
     """
 
-    def __init__(self, layer, times):
-        self.times, self.records = times, Replayed()
+    def __init__(self, owner, times):
+        self.times, self.records, self._owner = times, Replayed(), id(owner)
         self._variables, self._parts, self._classes, self._layers = [], [], {}, []
         self._known = {}
-        if getattr(layer, "run_eagerly", False):
+        if getattr(owner, "run_eagerly", False):
             raise Unknown  # the user wants to see Keras's Python code run
-        self._look_at(layer)
+        self._look_at(owner)
         self.variables = [v._value for v in self._variables]
         self._check_masks()
         self._views = [part.values() if isinstance(part, dict) else part for part in self._parts]
@@ -99,15 +99,16 @@ class _Seen:
         del self._known, self._layers
 
     def __reduce__(self):
-        return type(None), ()  # a copy of the layer has no records
+        return type(None), ()  # a deep copy of the owner has no records
 
     def _now(self):
         return [*map(id, itertools.chain.from_iterable(self._views))]
 
-    def same(self):
-        """Return whether the state is unchanged."""
+    def same(self, owner):
+        """Return whether this is the state of `owner`, not of the object that it is a copy of, and unchanged."""
         return (
-            self._now() == self._ids
+            id(owner) == self._owner
+            and self._now() == self._ids
             and all(v._value is value for v, value in zip(self._variables, self.variables, strict=True))
             and all([*vars(kind).values()] == methods for kind, methods in zip(self._classes, self._methods, strict=True))
         )
@@ -202,16 +203,12 @@ def _packed(args, tensors):
     return packed
 
 
-def _converted(layer, values):
-    """Convert arguments as the layer does: tensors unchanged, NumPy arrays to tensors; else None."""
+def _converted(owner, values):
+    """Convert arguments as their `owner` does: tensors unchanged, NumPy arrays to tensors; else None."""
     tensors = []
-    functional = None if layer._convert_input_args else getattr(layer, "_inputs", None)
-    for number, value in enumerate(values):
+    for value in values:
         if type(value) is np.ndarray and value.dtype.kind in "biuf":
-            if layer._convert_input_args:
-                value = layer.dtype_policy.convert_input(value, layer.autocast, layer.input_dtype)
-            elif functional is not None and len(functional) == len(values) == 1:
-                value = convert_to_tensor(value, functional[number].dtype)
+            value = owner._converted(value, len(values))
         if type(value) is not EagerTensor or get_keras_mask(value) is not None:
             return None
         tensors.append(value)
@@ -242,7 +239,7 @@ def _taken_apart(outputs):
     elif kind is dict:
         found, form = list(outputs.values()), (kind, *outputs)
     else:
-        found = [outputs]
+        found = [] if outputs is None else [outputs]
     masks = [get_keras_mask(x) for x in found]
     found += [mask for mask in masks if mask is not None]
     return (found, (form, tuple([mask is not None for mask in masks]))) if all(type(x) is EagerTensor for x in found) else None
@@ -256,12 +253,12 @@ def _put_together(found, form):
         if has:
             set_keras_mask(output, next(masks))
     if kind is None:
-        return outputs[0]
+        return outputs[0] if outputs else None
     return dict(zip(names, outputs, strict=True)) if kind is dict else kind(outputs)
 
 
 def replayed(call):
-    """Wrap `call`, the `__call__` of Keras's layers, to replay a recorded call that would record the same ops again."""
+    """Wrap `call`, a method of Keras's, to replay a recorded call that would record the same ops again."""
 
     @functools.wraps(call)
     def once(self, *args, **kwargs):
@@ -278,7 +275,7 @@ def replayed(call):
                 ran.append(call(self, *given, **kwargs))
             finally:
                 global_state.set_global_attribute("recorded_call", None)
-            return _taken_apart(ran[0]) if seen.same() and _context() == around else None
+            return _taken_apart(ran[0]) if seen.same(self) and _context() == around else None
 
         results = seen.records.call(key, code, tensors, seen.variables)
         return ran[0] if ran else _put_together(*results)
@@ -286,17 +283,17 @@ def replayed(call):
     return once
 
 
-def _prepared(layer, args, kwargs):
-    """Return the inputs of a call: the state of the layer, the tensors among the arguments, and the key of the rest.
+def _prepared(owner, args, kwargs):
+    """Return the inputs of a call: the state of its owner, the tensors among the arguments, and the key of the rest.
 
     None if the Python code has to run, because something observes it or may change it.
     """
     if engine.local.trace.parent is not None or any(global_state.get_global_attribute(name) is not None for name in _SCOPES):
         return None
-    seen = _seen(layer) if args and layer.built and may_record(taped=True) else None
-    if not seen or (given := _arguments(args, kwargs)) is None or not _fits(layer, args):
+    seen = _seen(owner) if args and owner.built and may_record(taped=True) else None
+    if not seen or (given := _arguments(args, kwargs)) is None or not _fits(owner, args):
         return None
-    tensors = _converted(layer, given[0])
+    tensors = _converted(owner, given[0])
     context = _context()
     if tensors is None or context is None:
         return None
@@ -316,16 +313,16 @@ def _context():
     return tuple(sorted(handed.items())) if all(type(v) is bool for v in handed.values()) else None
 
 
-def _seen(layer):
-    """Return the state on which a call of a layer depends; None if it is unknown."""
-    seen = getattr(layer, "_seen", None)
-    if seen is None or (seen and not seen.same()):
+def _seen(owner):
+    """Return the state on which a call depends; None if it is unknown."""
+    seen = getattr(owner, "_seen", None)
+    if seen is None or (seen and not seen.same(owner)):
         times = 1 if not seen or seen.records.entered else seen.times + 1
         try:
-            seen = times <= TIMES and _Seen(layer, times)
+            seen = times <= TIMES and _Seen(owner, times)
         except Unknown:
             seen = False
-        _slot.__set__(layer, seen)
+        _slot.__set__(owner, seen)
     return seen or None
 
 
@@ -333,6 +330,36 @@ class Watched:
     """A class whose objects store the state of their calls in an attribute that Keras does not track, save or copy."""
 
     __slots__ = ("_seen",)
+    built = True  # whether there are the variables that a call uses
+
+    def _converted(self, value, count):
+        """Convert a NumPy array, one of `count` arguments, as the call does; unchanged if only the call itself may do so."""
+        return value
+
+
+class WatchedLoss(Watched):
+    """The base of Keras's `Loss`, whose calls are replayed."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if WatchedLoss in cls.__bases__:
+            cls.__call__ = replayed(cls.__call__)
+
+    def _converted(self, value, count):
+        return convert_to_tensor(value, self.dtype)
+
+
+class WatchedMetric(Watched):
+    """The base of Keras's `Metric`, whose updates are replayed."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "update_state" in vars(cls) and is_of_keras(cls):
+            cls.update_state = replayed(cls.update_state)
 
 
 _slot = vars(Watched)["_seen"]

@@ -60,7 +60,7 @@ def test_a_measured_line_is_stored_with_its_ratios():
 
 
 def test_what_is_behind_its_target_has_a_row_and_the_rest_none():
-    text = "\n".join(page.behind([a_run(a=1.5, zz=2.5, c=0.9)]))
+    text = "\n".join(page.behind([a_run(a=1.5, zz=2.5, c=0.9)], "cpu"))
     assert "| (a) 1.50 × PyTorch eager, ≤ 1.0 | Recording " in text
     assert "| (zz) 2.50 × PyTorch eager, ≤ 1.0 | Not looked into. |" in text
     assert "(c)" not in text
