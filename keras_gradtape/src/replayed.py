@@ -1,4 +1,4 @@
-"""Replay of calls of Keras's own layers, losses and metrics in eager code: their Python code runs twice, then its ops are repeated.
+"""Replay of calls of Keras's own layers, losses and metrics in eager code: Python runs twice, then its recorded ops are repeated.
 
 The state of the object is compared before each call. Code that is not Keras's, or may do more than record ops, runs in each call.
 """

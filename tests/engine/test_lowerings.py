@@ -39,16 +39,30 @@ ON_PLANES = "convolved", "to_input", "to_filter"
     ("arguments", "on_cpu", "elsewhere"),
     [
         (convolving((2, 9, 9, 8), (3, 3, 8, 4)), PLAIN, PLAIN),
-        (convolving((2, 9, 9, 3), (3, 3, 3, 4)), (*PLAIN[:2], "patches_product"), PLAIN),
+        (convolving((2, 9, 9, 3), (3, 3, 3, 4)), (PRODUCTS[0], PLAIN[1], PRODUCTS[2]), PLAIN),
+        (convolving((64, 84, 84, 4), (3, 3, 4, 32)), PLAIN, PLAIN),
+        (convolving((2, 9, 9, 8), (1, 1, 8, 4)), (*PLAIN[:2], "product_of_places"), PLAIN),
         (convolving((2, 8, 9, 9), (3, 3, 8, 4), "NCHW"), PLAIN, PLAIN),
         (convolving((2, 4, 4, 8), (5, 5, 8, 4)), (*PRODUCTS[:2], "to_filter"), PLAIN),
         (convolving((2, 4, 4, 8), (2, 2, 8, 4), stride=2), PLAIN, PLAIN),
         (convolving((2, 4, 4, 8), (5, 5, 4, 4)), (*PLAIN[:2], "group_products"), (*PLAIN[:2], "group_products")),
         (convolving((2, 6, 6, 6, 8), (3, 3, 3, 8, 4), "NDHWC"), ON_PLANES, PLAIN),
-        (convolving((2, 6, 6, 6, 2), (2, 3, 3, 2, 4), "NDHWC"), (*ON_PLANES[:2], "patches_product"), PLAIN),
+        (convolving((2, 6, 6, 6, 2), (2, 3, 3, 2, 4), "NDHWC"), (PRODUCTS[0], ON_PLANES[1], PRODUCTS[2]), PLAIN),
         (convolving((2, 20, 6, 6, 8), (17, 3, 3, 8, 4), "NDHWC"), PLAIN, PLAIN),
     ],
-    ids=["plain", "few channels", "channels first", "looped", "strided", "groups", "planes", "narrow planes", "many planes"],
+    ids=[
+        "plain",
+        "few channels",
+        "large patches",
+        "one cell",
+        "channels first",
+        "looped",
+        "strided",
+        "groups",
+        "planes",
+        "narrow planes",
+        "many planes",
+    ],
 )
 def test_a_convolution_has_one_ladder(arguments, on_cpu, elsewhere):
     points = convolution_kernels.convolve, convolution_kernels.to_input, convolution_kernels.to_filter

@@ -16,7 +16,7 @@ def compiled(kernel, *shapes, **named):
 
 @pytest.mark.parametrize(("size", "looped"), [(4, True), (5, False)])
 def test_what_the_compiler_would_make_loops_of(size, looped):
-    image, window = (2, size, size, 3), (5, 5, 3, 4)
+    image, window = (2, size, size, 8), (5, 5, 8, 4)
     ways = sweeps(image, window[:2], (1, 1, 1, 1), "SAME", (), "NHWC", (1, 1, 1, 1))
     forward = compiled(convolution_kernels.convolve, image, window, ways=ways, data_format="NHWC")
     dy = (2, size, size, 4)

@@ -1,4 +1,4 @@
-"""Convolutions as matrix products, for windows with more cells than the image."""
+"""Convolutions as matrix products, for windows with more cells than the image, and for few channels."""
 
 import math
 
@@ -18,16 +18,14 @@ def is_looped(window, image):
 def product_of_patches(x, kernel, *, ways, data_format):
     """Compute a convolution as [places, window · channels] × [window · channels, outputs].
 
-    Patches are taken axis by axis. This compiles twice as fast as `views`, which has a slice for each cell of the window.
+    Patches are laid out along the channels, axis by axis: fewer copies than `views`, a slice for each cell of the window.
     """
-    (last, back), rank = channels_last(data_format), len(ways)
+    last, back = channels_last(data_format)
     patches, ways = padded(jnp.transpose(x, last), [way._replace(axis=axis) for axis, way in enumerate(ways, 1)])
-    for place, way in enumerate(ways):  # splits an axis into stops and cells of the window
-        met = way.meets(np.arange(way.extent), np.arange(way.out)[:, None])
-        patches = jnp.take(patches, met.astype(np.int32), axis=1 + 2 * place, mode="clip")
-    stops, window = range(1, 2 * rank, 2), range(2, 2 * rank + 1, 2)
-    patches = jnp.transpose(patches, (0, *stops, *window, 2 * rank + 1))
-    patches = patches.reshape(*patches.shape[: rank + 1], math.prod(patches.shape[rank + 1 :]))
+    for way in reversed(ways):
+        starts = [way.meets(cell, 0) for cell in range(way.extent)]
+        ends = [(start, start + way.span, way.stride) for start in starts]
+        patches = jnp.concatenate([lax.slice_in_dim(patches, *each, way.axis) for each in ends], -1)
     return jnp.transpose(jnp.matmul(patches, kernel.reshape(-1, kernel.shape[-1])), back)
 
 
