@@ -7,6 +7,7 @@ import functools
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -14,8 +15,8 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import MADE, scope_of, statements_under_tape
-from gradtape._src.explain.codes.instead import used_under_tape
-from gradtape._src.explain.codes.unused import Unknown, Unused
+from gradtape._src.explain.codes.instead import uses_under_tape
+from gradtape._src.explain.codes.unused import Unknown, Unused, not_used
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
@@ -76,16 +77,9 @@ class BranchNotTaken(Evidence):
                 )
 
 
-class NeverCalled(Unused):
-    """A function that uses the source did not run under the tape."""
-
-    function: str
-
-    def why(self, w: Words) -> str:
-        return f": `{self.function}`, which uses it, did not run under the tape"
-
-    def mend(self, w: Words) -> str:
-        return f"call `{self.function}` and compute {w.target} from what it gives, or leave {w.source} out of the sources"
+def _of_a_function(b: Evidence, w: Words, function: str) -> Said:
+    mend = f"call `{function}` and compute {w.target} from what it gives, or leave {w.source} out of the sources"
+    return not_used(w, f": `{function}`, which uses it, did not run under the tape", mend)
 
 
 @of_no_way(40)
@@ -107,12 +101,12 @@ def _never_called(case: Apart) -> Evidence | None:
     """Find the function by the lines that the interpreter noted; ops alone do not tell that it was not called."""
     noted, name = None if case.view.tape is None else case.view.tape.lines, text.file(case.made)
     tree = text.tree(name)
-    if noted is None or name is None or tree is None or used_under_tape(case.view, case.source):
+    if noted is None or name is None or tree is None or uses_under_tape(case.view, case.source.names):
         return None
     ran, file = Ran((), noted), file_of(tree)
     functions = [function for use in file.uses(tree, frozenset(case.names)) if (function := file.function(use)) is not None]
     idle = [function for function in functions if function.name not in MADE and not ran.saw(name, function.body, function.lineno)]
-    return NeverCalled(case.made, function=idle[0].name) if idle else None
+    return Unused(case.made, tell=partial(_of_a_function, function=idle[0].name)) if idle else None
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
