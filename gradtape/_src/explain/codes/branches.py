@@ -7,7 +7,6 @@ import functools
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # attributes that do not use a variable's value
+SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)  # conditions that an answer repeats
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -106,7 +106,7 @@ def _never_called(case: Apart) -> Evidence | None:
     ran, file = Ran((), noted), file_of(tree)
     functions = [function for use in file.uses(tree, frozenset(case.names)) if (function := file.function(use)) is not None]
     idle = [function for function in functions if function.name not in MADE and not ran.saw(name, function.body, function.lineno)]
-    return Unused(case.made, tell=partial(_of_a_function, function=idle[0].name)) if idle else None
+    return Unused(case.made, tell=functools.partial(_of_a_function, function=idle[0].name)) if idle else None
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
@@ -160,7 +160,10 @@ class Unrun:
         line = text.line_in(self._name, part.lineno)
         asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
         by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
-        flag, wanted = _flag(line, part, choice.branch), None if by_value else _setting(part, choice.branch)
+        condition, true = _condition(part, choice.branch)
+        truth = "true" if true else "false"
+        wanted = f"`{ast.unparse(condition)}` {truth} there" if not by_value and isinstance(condition, SIMPLE) else None
+        flag = _flag(line, condition, true)
         return BranchNotTaken(line, of="loop" if loop else "branch", flag=flag, by_value=by_value, wanted=wanted)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
@@ -343,32 +346,28 @@ def _last(node: ast.expr) -> str:
     return ""
 
 
-def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
-    """Return the argument with which a branch would have run, if an argument alone decides; None for other conditions."""
-    wanted: bool | str | None
-    match node:
-        case ast.If(test=ast.Name(name)) | ast.IfExp(test=ast.Name(name)):
-            wanted = missed in (node.body, [node.body])
-        case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(name))) | ast.IfExp(test=ast.UnaryOp(ast.Not(), ast.Name(name))):
-            wanted = missed not in (node.body, [node.body])
-        case ast.If(test=ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)])):
-            wanted = None if isinstance(how, ast.Is) == (missed is node.body) else "…"
+def _condition(node: ast.AST, missed: Sequence[ast.AST]) -> tuple[ast.expr | None, bool]:
+    """Return the condition of an `if` without its `not`, and whether a branch needs it to be true; None for other statements."""
+    if not isinstance(node, (ast.If, ast.IfExp)):
+        return None, True
+    asked, wanted = node.test, missed in (node.body, [node.body])
+    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+        asked, wanted = asked.operand, not wanted
+    return asked, wanted
+
+
+def _flag(line: Line, condition: ast.expr | None, true: bool) -> str | None:
+    """Return the argument of the line's function that makes a condition `true` or false; None if no argument alone decides."""
+    match condition:
+        case ast.Name(name):
+            wanted = str(true)
+        case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)]):
+            wanted = "None" if isinstance(how, ast.Is) == true else "…"
         case _:
             return None
     arguments = getattr(scope_of(line), "args", None)
     given = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]] if isinstance(arguments, ast.arguments) else []
     return f"{name}={wanted}" if name in given else None
-
-
-def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
-    """Return the value that an attribute, an entry or a name must have for a branch, in words; None for other conditions."""
-    if not isinstance(node, (ast.If, ast.IfExp)):
-        return None
-    asked, wanted = node.test, missed in (node.body, [node.body])
-    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
-        asked, wanted = asked.operand, not wanted
-    plain = isinstance(asked, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
-    return f"`{ast.unparse(asked)}` {'true' if wanted else 'false'} there" if plain else None
 
 
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:
