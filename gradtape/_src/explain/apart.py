@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradtape._src.core.declarations.define import AT_ONCE
 from gradtape._src.core.programs import journal
@@ -170,18 +170,15 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
         return None
     used = history.before([*used, *history.hidden(used)])
     exits = [left for left in exits if _is_read(left.line, _last_line(history, used, left.line))]
-    last: Left | None = None
-    # the elements of a Dataset are leaves without a line
-    if any(_leaf(history, name) and name not in history.lines for name in used):
-        last = next((e for e in reversed(exits) if e.how == "dataset"), None)
-    for entered in _entries(history, used):
-        for left in exits:
-            if left.number < entered and (last is None or left.number > last.number):
-                last = left
-    if last is None:
-        moments = [step.at for step in _steps_with_numbers(history, used)]
-        last = next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
-    return last
+    leaves = [n for n in used if len(n) == 2 and n[0] == 0 and n not in history.variables and n not in history.steps]
+    elements = any(name not in history.lines for name in leaves)  # those of a Dataset are leaves without a line
+    entered = max([name[1] for name in leaves if name in history.lines and _computed(history.lines[name])], default=0)
+    before = [left for left in exits if left.number < entered or (elements and left.how == "dataset")]
+    if before:
+        return max(before, key=lambda left: left.number)
+    steps = [history.steps[name] for name in used if name in history.steps]
+    moments = [step.at for step in steps if any(map(_constant, step.inputs)) and _computed(step.line)]
+    return next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
 
 
 def _is_read(line: Line, until: int) -> bool:
@@ -204,24 +201,6 @@ def _last_line(history: History, used: dict[Name, None], near: Line) -> int:
     """Return the last line, in the file of `near`, that computed a used value."""
     lines = map(history.line_of, used)
     return max([text.number(line) or 0 for line in lines if text.file(line) == text.file(near)], default=sys.maxsize)
-
-
-def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:
-    """Yield the entry times of the used values that are neither variables' values nor literals."""
-    for name in used:
-        if _leaf(history, name) and name in history.lines and _computed(history.lines[name]):
-            yield name[1]
-
-
-def _leaf(history: History, name: Name) -> bool:
-    return len(name) == 2 and name[0] == 0 and name not in history.variables and name not in history.steps
-
-
-def _steps_with_numbers(history: History, used: dict[Name, None]) -> Iterator[Any]:
-    for name in used:
-        step = history.steps.get(name)
-        if step is not None and any(_constant(i) for i in step.inputs) and _computed(step.line):
-            yield step
 
 
 def _constant(name: Name) -> bool:

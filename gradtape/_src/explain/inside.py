@@ -29,9 +29,8 @@ class Inside:
 
     def __init__(self, run: Run, wanted: Iterable[Name], given: Sequence[Name | None] | None = None) -> None:
         self.run = run
-        self.within: dict[Name, Name] = dict(
-            zip(run.results, run.transcript.results, strict=False)
-        )  # name of a result → its name inside
+        self.within: dict[Name, Name] = dict(zip(run.results, run.transcript.results, strict=False))  # a result → its name inside
+        self._passed = dict(zip(run.transcript.passed, run.passed, strict=False))  # number of a variable inside → that of this call
         self.wanted = self._followed(wanted)
         self.opened: list[OpenedCall] = []
         known: set[int] = set()
@@ -69,8 +68,7 @@ class Inside:
 
     def variable(self, key: int | Name) -> Any:
         """Return the variable of a source in the function; None if the source is a tensor, or the variable was deleted."""
-        passed = dict(zip(self.run.transcript.passed, self.run.passed, strict=False))
-        return journal.variables.get(passed.get(key, key)) if isinstance(key, int) else None
+        return journal.variables.get(self._passed.get(key, key)) if isinstance(key, int) else None
 
     def while_finite(self) -> Inside:
         """Return the last kept call of the function whose inputs are all finite; this call if there is none."""
@@ -99,8 +97,7 @@ class Inside:
     def keys(self, key: int | Name) -> list[int | Name]:
         """Return the names of a source: outside, and as a parameter of the functions inside."""
         if isinstance(key, int):
-            passed = dict(zip(self.run.passed, self.run.transcript.passed, strict=False))
-            return [key, passed[key]] if key in passed else [key]
+            return [key, *[inner for inner, outer in self._passed.items() if outer == key]]
         found: list[Name] = [key]
         for opened in self.opened:
             found += [own for own, given in zip(opened.transcript.inputs, opened.given, strict=False) if given in found]

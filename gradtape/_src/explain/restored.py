@@ -18,7 +18,6 @@ from gradtape._src.core.programs.journal import Taped
 from gradtape._src.core.programs.program import LEAF_KEY, Node, Program, Trace, leaf
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp, programs_of
 from gradtape._src.core.tensors.tensor import EagerTensor
-from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain.inside import Inside, Name, OpenedCall, finite
 
 LONGEST = 10_000  # trips of a loop that are run again
@@ -64,7 +63,6 @@ class Restored:
         self._inside, self._given = inside, given
         self._traces: dict[int, Trace] = {}
         self._leaves: dict[Name, Node] = {}
-        self._passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
 
     def tape(self, taped: Taped) -> GradientTape | None:
         """Return the restored tape; None if values are missing."""
@@ -77,7 +75,7 @@ class Restored:
         for serial, start, stop in taped.segments:
             tape._segments.append(_segment(self._traces[serial], start, stop))
         for name, (serial, at), number in taped.watches:
-            node, variable = self.node(name), None if number is None else self._variable(number)
+            node, variable = self.node(name), None if number is None else self._inside.variable(number)
             if node is not None:
                 tape._watches.append((serials.index(serial), at, node, variable))
         return tape if _outside(tape) else None
@@ -86,9 +84,6 @@ class Restored:
         """Return the node of a value in the restored functions."""
         trace = self._traces.get(name[0])
         return self._leaves.get(name) if trace is None else trace.nodes[name[1]]
-
-    def _variable(self, number: int) -> Variable | None:
-        return journal.variables.get(self._passed.get(number, number))
 
     def trace(self, opened: OpenedCall) -> Trace | None:
         """Return the trace of a function, with values in its leaves; None if these are unknown."""
@@ -111,7 +106,7 @@ class Restored:
         for index, (key, aval, line) in enumerate(zip(own.keys, own.avals, own.lines, strict=True)):
             trace.nodes.append(Node(key, tuple(map(trace.node, key[2:])), aval, trace, index, *line))
         for position, number, name in own.reads:
-            node, variable = self.node(name), self._variable(number)
+            node, variable = self.node(name), self._inside.variable(number)
             if node is not None and variable is not None:
                 trace.reads.append((position, variable, node))
         return trace

@@ -10,10 +10,9 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node
-from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
-from gradtape._src.explain.probe import Probe, array, like, ones_like, value
+from gradtape._src.explain.precision import Change, as_it_is, contribution_at, floats, instead, result_of
+from gradtape._src.explain.probe import Probe, array, like, line_of, ones_like, value
 
 MOST = 1000  # values that are examined on the way back
 
@@ -38,7 +37,7 @@ class Tried:
         self.kind = entry.node.op.type
         self.leaves = self._leaves()
         self.factor = self._factor()
-        self.at = (entry.node.code, entry.node.offset), self.kind
+        self.at = line_of(entry.node), self.kind
 
     @property
     def met(self) -> bool:
@@ -171,8 +170,8 @@ class Tried:
             return False
         moved = elsewhere(self.node, value(self.node))
         moves = instead(self.node, lambda v: moved), instead(self.node, lambda v: -moved)
-        found = [_result(self.entry, move) for move in moves]
-        there, now = [v for v in found if v is not None], _floats(self.entry.node)
+        found = [result_of(self.entry, move) for move in moves]
+        there, now = [v for v in found if v is not None], floats(self.entry.node)
         if there and (np.isin(there[0], moved).all() or all(np.array_equal(v, now) for v in there)):
             return True
         here, far = (
@@ -184,14 +183,6 @@ class Tried:
         return bool(np.any(array(here))) and np.array_equal(array(here), array(far))
 
 
-def _result(entry: Entry, change: Change) -> np.ndarray | None:
-    """Return an op's values for other inputs; None for an op that cannot be recorded again."""
-    try:
-        return _floats(again_with(entry, change).node)
-    except Exception:
-        return None
-
-
 def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
     """Return whether an op returns nothing below 0 for other inputs either; a number that nothing computes stays."""
 
@@ -200,23 +191,16 @@ def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
         far = 100 * sign * (1 + (entry.inputs.index(node) if entry else 0))  # inputs differ, also in size
         return values if stays else np.asarray(far * elsewhere(node, values), values.dtype)
 
-    found = [None if entry is None else _result(entry, change) for change in (moved, partial(moved, sign=-1))]
+    found = [None if entry is None else result_of(entry, change) for change in (moved, partial(moved, sign=-1))]
     return all(moved is not None and bool(np.all(moved >= 0)) for moved in found)
-
-
-def _floats(node: Node) -> np.ndarray:
-    """Return the values of a result; of several results, the floating ones in one flat array."""
-    if type(node.aval) is not tuple:
-        return value(node)
-    parts = zip(engine.value(node), node.aval, strict=True)
-    return np.concatenate([np.zeros(0), *[np.asarray(part).ravel() for part, aval in parts if aval.inexact]])
 
 
 def _without_zeros(entry: Entry, node: Node) -> bool:
     """Return whether an input's zeros cause the zeros of a result: they persist with other inputs, but not with ones instead."""
     if type(entry.node.aval) is tuple:
         return False
-    ones, others = _result(entry, instead(node, np.ones_like)), _result(entry, lambda i, v: v if i is node else elsewhere(i, v))
+    ones = result_of(entry, instead(node, np.ones_like))
+    others = result_of(entry, lambda i, v: v if i is node else elsewhere(i, v))
     if ones is None or others is None or others.shape != entry.node.aval.shape:
         return False
     return bool(np.any(ones)) and not np.any(others[value(entry.node) == 0])
@@ -227,10 +211,6 @@ def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:
     if not node.aval.inexact:
         return values
     return np.random.default_rng(0).normal(size=values.shape).astype(values.dtype)
-
-
-def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
-    return values
 
 
 def _at(values: np.ndarray, places: Sequence[Any]) -> np.ndarray:

@@ -9,12 +9,11 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow, of_one_output
 from gradtape._src.explain.evidence import Evidence, of_zeros
-from gradtape._src.explain.probe import Probe, array, ones_like
+from gradtape._src.explain.probe import Probe, array, line_of, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty
 from gradtape._src.ops.array.shape import _stop_gradient
@@ -115,10 +114,6 @@ def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node,
                     break
 
 
-def _line(entry: Entry) -> Line:
-    return entry.node.code, entry.node.offset
-
-
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
     """Return whether an op passes part of a dense cotangent to every element, so that the zeros come from before."""
     tried, passed = Tried(probe, node, entry, cotangent), probe.contribution(entry, node, dense(entry.node))
@@ -154,6 +149,6 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
             seen.add(entry.node)
             stopped = any(user.node.op is _stop_gradient.op for user in probe.users.get(entry.node, ()))
             if Trait.STEPS in entry.node.op.traits and not stopped:
-                return PiecewiseConstant(_line(entry), entry.node.op.type, detour=True)
+                return PiecewiseConstant(line_of(entry.node), entry.node.op.type, detour=True)
     last = _meeting(probe, probe.sources[source])
-    return Cancelled(NO_LINE) if last is None else Cancelled(_line(last), last.node.op.type)
+    return Cancelled(NO_LINE) if last is None else Cancelled(line_of(last.node), last.node.op.type)

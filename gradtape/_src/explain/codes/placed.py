@@ -113,15 +113,9 @@ class Placed(Evidence):
 
     def of_kept(self) -> Said:
         """Return the sentences about a value that was computed once and not again under this tape."""
-        return Said(
-            f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it",
-            "compute it anew under each tape, "
-            + (
-                f"by `@property` in the place of `{self.kept}`"
-                if "cached_property" in str(self.kept)
-                else f"without `{self.kept}`"
-            ),
-        )
+        cause = f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it"
+        anew = f"by `@property` in the place of `{self.kept}`" if "cached_property" in str(self.kept) else f"without `{self.kept}`"
+        return Said(cause, f"compute it anew under each tape, {anew}")
 
 
 class OutsideTape(Placed):
@@ -258,10 +252,8 @@ class OtherThread(Evidence):
     code, when, named = "other_thread", "the op ran in another thread", "the op"
 
     def said(self, w: Words) -> Said:
-        cause, mend = (
-            f"{self.written} ran in another thread, and a tape records its own thread",
-            "compute it in the thread of the tape",
-        )
+        cause = f"{self.written} ran in another thread, and a tape records its own thread"
+        mend = "compute it in the thread of the tape"
         found = None if self.line[0] is None else in_a_thread(self.line)
         return Said(cause, mend if found is None else f"{mend}: `{found[1]}`, in the place of `{found[0]}`")
 

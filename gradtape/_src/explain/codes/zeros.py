@@ -14,10 +14,10 @@ from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
-from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
-from gradtape._src.explain.probe import array, value
+from gradtape._src.explain.precision import as_it_is, contribution_at, finite, flat, lost, underflow
+from gradtape._src.explain.probe import array, line_of, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty, never_below_zero
+from gradtape._src.explain.varied import Tried, elsewhere, empty, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -300,15 +300,10 @@ def _too_large(tried: Tried) -> Evidence | None:
     makers = [probe.maker[factor]] if factor in probe.maker else []
     found = [from_values(probe, e) for e in (tried.entry, *makers)]
     large = next((e for e in found if e is not None and not given(probe, e)), None)
-    if large is None or not (makers or tried.changed(_finite)):
+    if large is None or not (makers or tried.changed(finite)):
         return None
-    node = large.node
-    bound = bound_of(probe, large)
-    return Overflow((node.code, node.offset), node.op.type, dtype=node.aval.type.name, bound=bound)
-
-
-def _finite(node: Any, values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, np.ones((), values.dtype)) if node.aval.inexact else values
+    node, bound = large.node, bound_of(probe, large)
+    return Overflow(line_of(node), node.op.type, dtype=node.aval.type.name, bound=bound)
 
 
 @of_zeros(10)
@@ -379,7 +374,7 @@ def _left(tried: Tried) -> Evidence | None:
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
-        joined = None if live or tried.joined is None else (tried.joined.node.code, tried.joined.node.offset)
+        joined = None if live or tried.joined is None else line_of(tried.joined.node)
         return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=joined)
     if not tried.leaves:
         return None
@@ -407,14 +402,13 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
     if tried.comes_from(tried.factor, _random) and not np.all(values):
         return DroppedOut(*tried.at, fraction=fraction)
     if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
-        return MaskedOut((entry.node.code, entry.node.offset), entry.node.op.type, fraction=fraction)
-    maker = tried.probe.maker.get(copied)
-    made = copied if maker is None else maker.node
+        return MaskedOut(line_of(entry.node), entry.node.op.type, fraction=fraction)
+    given = copied not in tried.probe.maker
     return ZeroFactor(
         *tried.at,
         at=tried.entry.inputs.index(tried.factor),
-        made=(made.code, made.offset),
-        origin=journal.origin_of(copied) if maker is None else None,
+        made=line_of(copied),
+        origin=journal.origin_of(copied) if given else None,
         traced=copied in tried.probe.traced,
     )
 
