@@ -39,8 +39,8 @@ class Given(NamedTuple):
 class Computed(NamedTuple):
     """The op computes the value itself, or its gradient does if not `forward`.
 
-    `dtype` is the dtype whose range is too small, if that is the reason. `equal` names the equal eigenvalues or singular values of
-    a decomposition.
+    `dtype` is the dtype whose range is too small, if that is the reason. `equal` names a decomposition's equal eigenvalues or
+    singular values.
     """
 
     forward: bool

@@ -114,8 +114,8 @@ class Placed(Evidence):
     def of_kept(self) -> Said:
         """Return the sentences about a value that was computed once and not again under this tape."""
         cause = f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it"
-        anew = f"by `@property` in the place of `{self.kept}`" if "cached_property" in str(self.kept) else f"without `{self.kept}`"
-        return Said(cause, f"compute it anew under each tape, {anew}")
+        anew = "by `@property` in the place of" if "cached_property" in str(self.kept) else "without"
+        return Said(cause, f"compute it anew under each tape, {anew} `{self.kept}`")
 
 
 class OutsideTape(Placed):
