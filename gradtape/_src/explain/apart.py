@@ -169,7 +169,7 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     if not exits:
         return None
     used = history.before([*used, *history.hidden(used)])
-    exits = [left for left in exits if _is_read(left.line, _last_line(history, used, left.line))]
+    exits = [left for left in exits if _is_read(history, used, left.line)]
     leaves = [n for n in used if len(n) == 2 and n[0] == 0 and n not in history.variables and n not in history.steps]
     elements = any(name not in history.lines for name in leaves)  # those of a Dataset are leaves without a line
     entered = max([name[1] for name in leaves if name in history.lines and _computed(history.lines[name])], default=0)
@@ -181,8 +181,8 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     return next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
 
 
-def _is_read(line: Line, until: int) -> bool:
-    """Return whether a statement's names may be read afterwards: in a function, or in a module up to the line `until`."""
+def _is_read(history: History, used: dict[Name, None], line: Line) -> bool:
+    """Return whether a statement's names may be read afterwards: in a function, or in a module up to the last used value."""
     found, whole = text.statement(line), text.tree(text.file(line))
     if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
         return True
@@ -192,15 +192,11 @@ def _is_read(line: Line, until: int) -> bool:
     spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
     if text.in_a_loop(line) or any(found.lineno in span for span in spans):
         return bool(reads)
+    computed = [text.number(other) or 0 for other in map(history.line_of, used) if text.file(other) == text.file(line)]
+    until = max(computed, default=sys.maxsize)
     if found.lineno <= until <= (found.end_lineno or until):  # the statement itself computes the last of the used values
         return True
     return any(n.lineno <= until or any(n.lineno in span for span in spans) for n in reads)
-
-
-def _last_line(history: History, used: dict[Name, None], near: Line) -> int:
-    """Return the last line, in the file of `near`, that computed a used value."""
-    lines = map(history.line_of, used)
-    return max([text.number(line) or 0 for line in lines if text.file(line) == text.file(near)], default=sys.maxsize)
 
 
 def _constant(name: Name) -> bool:
@@ -212,14 +208,7 @@ def _computed(line: Line) -> bool:
     match text.expression_at(line):
         case ast.Call(args=args, keywords=named):
             given = [*args, *[k.value for k in named if k.arg != "dtype"]]
-            return not given or not all(map(_literal, given))  # a call without arguments is a function of the program
+            return not given or any(map(named_in, given))  # a call without arguments is a function of the program
         case ast.BinOp(left, _, right):
-            return not _literal(left) and not _literal(right)
+            return bool(named_in(left) and named_in(right))
     return True
-
-
-def _literal(node: ast.AST) -> bool:
-    return all(
-        isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.expr_context))
-        for n in ast.walk(node)
-    )

@@ -53,8 +53,8 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
             break
         node = entry.node
     forward = from_values(probe, entry)
-    if forward is None and _overflows(probe, node, entry):
-        forward = _too_large(probe)
+    if forward is None and _overflows(probe, node, entry) and (made := _made_bad(probe)):  # the target itself is too large
+        forward = from_values(probe, made[0])
     forward = _behind(probe, entry if forward is None else forward) or forward
     guilty = entry if forward is None else forward
     told = _told(probe, guilty, kind, forward is not None, held_by, _overflows(probe, node, guilty))
@@ -63,12 +63,12 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
 
 def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> NonFinite | None:
     """Return the op that made the target NaN or infinite although its gradients are finite; None if no recorded op did."""
-    bad = [target for target in probe.targets if target in probe.maker and _bad_value(target)]
-    if not bad:
+    made = _made_bad(probe)
+    if not made:
         return None
-    guilty = from_values(probe, probe.maker[bad[0]]) or probe.maker[bad[0]]
-    kind = NanOrigin if _has_nan(bad[0]) else InfOrigin
-    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, bad[0], guilty)), reaches=True)
+    target, guilty = made[0].node, from_values(probe, made[0]) or made[0]
+    kind = NanOrigin if _has_nan(target) else InfOrigin
+    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, target, guilty)), reaches=True)
 
 
 def _behind(probe: Probe, entry: Entry) -> Entry | None:
@@ -96,7 +96,7 @@ def _takes_parts(op: Op) -> bool:
 
 def _of_meant(probe: Probe, leaves: list[Node]) -> Entry | None:
     """Return the op that made a NaN from intended infinities, as in a mask; None if the data has a NaN."""
-    entry = next((probe.maker[target] for target in probe.targets if target in probe.maker and _has_nan(target)), None)
+    entry = next((made for made in _made_bad(probe) if _has_nan(made.node)), None)
     if entry is None or not leaves or any(map(_has_nan, leaves)):
         return None
     while (before := next((i for i in entry.inputs if _has_nan(i) and i in probe.maker), None)) is not None:
@@ -167,10 +167,9 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
     return passed is not None and not _bad(array(passed)).any()
 
 
-def _too_large(probe: Probe) -> Entry | None:
-    """Return the op that made the target infinite, if it is."""
-    bad = [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
-    return from_values(probe, bad[0]) if bad else None
+def _made_bad(probe: Probe) -> list[Entry]:
+    """Return the recorded ops that computed the targets which are not finite."""
+    return [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
 
 
 def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:

@@ -217,9 +217,7 @@ class Probe:
     def contribution(self, entry: Entry, node: Node, cotangent: Any) -> Any:
         """Return an entry's contribution to one input, for a cotangent of its result: a Tensor, Parts, IndexedSlices or None."""
         if entry.node.op is ELEMENT:
-            parts = Parts()
-            parts[entry.node.attrs[0]] = [cotangent]
-            return parts
+            return Parts({entry.node.attrs[0]: [cotangent]})
         needed = tuple([i is node for i in entry.inputs])
         found = None
         for source, result in zip(entry.inputs, apply_rule(entry, needed, cotangent, self._elements), strict=True):
@@ -278,10 +276,7 @@ def array(cotangent: Any) -> np.ndarray:
 def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     """Return a cotangent of the same kind with changed values."""
     if isinstance(cotangent, Parts):
-        changed = Parts()
-        for index, contributions in cotangent.items():
-            changed[index] = [like(c, change) for c in contributions]
-        return changed
+        return Parts({index: [like(c, change) for c in contributions] for index, contributions in cotangent.items()})
     before = to_numpy(_dense(cotangent).node)
     return EagerTensor(engine.constant(np.asarray(change(before), before.dtype)))
 
@@ -289,9 +284,5 @@ def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 def ones_like(node: Node) -> Any:
     """Return a cotangent of ones for a node."""
     if type(node.aval) is tuple:
-        parts = Parts()
-        for index, of in enumerate(node.aval):
-            if of.inexact:
-                parts[index] = [ones(of.shape, of.type)]
-        return parts
+        return Parts({index: [ones(of.shape, of.type)] for index, of in enumerate(node.aval) if of.inexact})
     return ones(node.aval.shape, node.aval.type)

@@ -323,10 +323,7 @@ class File:
                     yield Choice(around, [deferred], deferred=True)
 
 
-@functools.lru_cache(64)
-def file_of(tree: ast.Module) -> File:
-    """Return the File of a syntax tree; many questions share it."""
-    return File(tree)
+file_of = functools.lru_cache(64)(File)  # many questions share the File of a syntax tree
 
 
 def _written(node: ast.AST) -> set[str]:
