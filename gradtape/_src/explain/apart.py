@@ -57,12 +57,10 @@ class Apart(NamedTuple):
 def apart(case: Apart) -> list[Evidence]:
     """Return the reasons, in order from the source."""
     view, source, history = case.view, case.source, case.view.history
-    instead = called_instead(case)
-    data = None if instead is None else _left(view, source, history.since_state(case.targets))
-    if instead is not None and (
-        data is None or _copied_out(view, source, data) or INTO_A_VARIABLE.search(text.text(data.line) or "")
-    ):
-        return [not_taken(case) or instead]
+    if (instead := called_instead(case)) is not None:
+        data = _left(view, source, history.since_state(case.targets))
+        if data is None or _copied_out(view, source, data) or INTO_A_VARIABLE.search(text.text(data.line) or ""):
+            return [not_taken(case) or instead]
     left = _left(view, source, case.used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
     if early and linear(history, source, history.since_state(case.targets)) is not None:

@@ -104,14 +104,12 @@ class Inside:
         return [*dict.fromkeys([*found, self.innermost(key)])]
 
     def call(self, keys: Sequence[int | Name]) -> Asked | None:
-        """Return the gradient call with the target and source, else with one of them (the target first), else the last."""
+        """Return the last gradient call with the target and source, else with one of them (the target first), else the last."""
 
-        def fits(numbered: tuple[int, Asked]) -> tuple[bool, bool, int]:
-            number, call = numbered
-            return bool(self.wanted & set(call.targets)), any(k in call.sources for k in keys), number
+        def fits(call: Asked) -> tuple[bool, bool]:
+            return bool(self.wanted & set(call.targets)), any(k in call.sources for k in keys)
 
-        best = max(enumerate(self.calls), key=fits, default=None)
-        return None if best is None else best[1]
+        return max(reversed(self.calls), key=fits, default=None)
 
 
 def finite(array: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def flat_places(probe: Probe, source: int) -> list[Evidence]:
     Ops that close every path to the target come first, then the others; on a path, those nearer to the source come first. If a
     path is open, its contribution is cancelled by others.
     """
-    ways = [_on_way(probe, way) for way in _ways(probe, probe.sources[source])]
+    ways = [_on_way(probe, way) for way in islice(_ways(probe, probe.sources[source]), WAYS)]
     if not all(ways) and (met := _cancelled(probe, source)).line is not NO_LINE:
         return [met]
     found: dict[Any, Evidence] = {}
@@ -45,23 +46,16 @@ Way = tuple[Any, Node, Entry]  # (the path so far or None, an input, the entry t
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
     """Yield paths as lists of (input, entry), from the target down to the source."""
     stack: list[tuple[Node, Way | None]] = [(node, None) for node in nodes if node in probe.total]
-    count = 0
-    while stack and count < WAYS:
+    while stack:
         node, way = stack.pop()
-        further = probe.leads_on(node)
-        if node in probe.targets and way is not None:
-            count += 1
-            yield _downwards(way)
+        if node not in probe.targets or way is None:
+            stack += [(entry.node, (way, node, entry)) for entry in reversed(probe.leads_on(node)[:WAYS])]
             continue
-        stack += [(entry.node, (way, node, entry)) for entry in reversed(further[:WAYS])]
-
-
-def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
-    steps = []
-    while way is not None:
-        way, node, entry = way
-        steps.append((node, entry))
-    return steps
+        steps = []
+        while way is not None:
+            way, before, entry = way
+            steps.append((before, entry))
+        yield steps
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:

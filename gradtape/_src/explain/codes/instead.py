@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import product
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -142,20 +143,16 @@ def called_instead(case: Apart) -> Evidence | None:
     if source.number is None or not numbers or uses_under_tape(view, source.names):
         return None
     known, asked = _objects(case.frame), asked_with(view, source)
-    for own in known:
-        if source.number not in own.numbers or numbers & set(own.numbers):
+    unused = [held for held in known if source.number in held.numbers and not numbers & set(held.numbers)]
+    for own, other in product(unused, [held for held in known if source.number not in held.numbers]):
+        if type(other.object) is not type(own.object) or _kinds(other.numbers) != _kinds(own.numbers):
             continue
-        for other in known:
-            if type(other.object) is not type(own.object) or source.number in other.numbers:
-                continue
-            if _kinds(other.numbers) != _kinds(own.numbers):
-                continue
-            at = other.numbers[own.numbers.index(source.number)]
-            uses = _computing(view, at)
-            if at in numbers and (at not in asked or len(uses) > 1):
-                lines = _calls_of(view, source, other) or [step.line for step in uses[-1:]]
-                others = [text.number(line) for line in lines[:-1]]
-                return WrongObject(lines[-1], tell=partial(_of_an_object, own=own.path, holder=other.path, lines=others))
+        at = other.numbers[own.numbers.index(source.number)]
+        uses = _computing(view, at)
+        if at in numbers and (at not in asked or len(uses) > 1):
+            lines = _calls_of(view, source, other) or [step.line for step in uses[-1:]]
+            others = [text.number(line) for line in lines[:-1]]
+            return WrongObject(lines[-1], tell=partial(_of_an_object, own=own.path, holder=other.path, lines=others))
     return None
 
 

@@ -323,15 +323,10 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 
 @of_zeros(40)
 def _every_margin_met(tried: Tried) -> Evidence | None:
-    if (
-        tried.leaves not in ("unit", "bound")
-        or np.any(value(tried.entry.node))
-        or not (tried.met and never_below_zero(tried.probe, tried.entry))
-    ):
+    if not tried.met or tried.leaves not in ("unit", "bound") or np.any(value(tried.entry.node)):
         return None
-    if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
-        return None
-    return (DeadRelu if tried.leaves == "unit" else Clipped)(*tried.at, met=True)
+    least = never_below_zero(tried.probe, tried.entry) and np.all(array(tried.cotangent) >= 0)  # no value makes the target smaller
+    return (DeadRelu if tried.leaves == "unit" else Clipped)(*tried.at, met=True) if least else None
 
 
 @of_zeros(50)
