@@ -108,10 +108,9 @@ def _counted(view: View, source: Source, left: Left) -> Evidence | None:
     history = view.history
     way = view.way(source, [left.origin])
     masked = [e for e in history.exits if e.how == "mask" and e.number < left.number and e.origin in history.after(source.names)]
-    steps = [history.steps.get(name) for name in history.before([left.origin])]
-    if way is None or not (
-        masked or any(step is not None and step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
-    ):
+    steps = [history.steps[name] for name in history.before([left.origin]) if name in history.steps]
+    chosen = masked or any(step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
+    if way is None or not chosen:
         return None
     breaks = view.faults(way)
     counts = NotDifferentiable(left.line, _size.op.type, reason="it counts elements, whatever their values are")

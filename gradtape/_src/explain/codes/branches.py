@@ -45,19 +45,15 @@ class BranchNotTaken(Evidence):
     def said(self, w: Words) -> Said:
         match self.of:
             case "try":
-                return Said(
-                    f"{w.source} is used in a `try` that failed, and `{text.text(self.line)}` hides its error",
-                    "print the error, or leave the except clause out, and do what the error says",
-                )
+                cause = f"{w.source} is used in a `try` that failed, and `{text.text(self.line)}` hides its error"
+                return Said(cause, "print the error, or leave the except clause out, and do what the error says")
             case "loop":
                 zeros = "" if self.step is not None else ", or ask for `unconnected_gradients='zero'`"  # a function returns zeros
                 cause = f"{w.source} is used in the loop {self.written}, which made no trip"
                 return Said(cause, f"let the loop run once at least{zeros}")
             case "one":
-                return Said(
-                    f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there",
-                    f"let the condition take it in, or leave {w.source} out of the sources",
-                )
+                cause = f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there"
+                return Said(cause, f"let the condition take it in, or leave {w.source} out of the sources")
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)

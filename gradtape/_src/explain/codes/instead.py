@@ -51,10 +51,8 @@ class Stale(WrongObject):
 
 
 def _of_a_stale_read(b: Evidence, w: Words) -> Said:
-    return Said(
-        f"{b.written} took {w.source}'s value before the tape opened; {w.target} was computed from that",
-        f"inside the tape use {w.source} itself, or move {b.written} into its `with` block",
-    )
+    cause = f"{b.written} took {w.source}'s value before the tape opened; {w.target} was computed from that"
+    return Said(cause, f"inside the tape use {w.source} itself, or move {b.written} into its `with` block")
 
 
 def _of_a_copy(b: Evidence, w: Words) -> Said:
@@ -84,10 +82,8 @@ def _of_one_made_later(b: Evidence, w: Words) -> Said:
 
 def _of_one_from_a_file(b: Evidence, w: Words, variable: Variable) -> Said:
     read = w.name_of(variable)
-    return Said(
-        f"{w.target} was computed from {read}, which {b.written} filled from a file, and not from {w.source}",
-        f"pass {read}, or compute {w.target} from {w.source}",
-    )
+    cause = f"{w.target} was computed from {read}, which {b.written} filled from a file, and not from {w.source}"
+    return Said(cause, f"pass {read}, or compute {w.target} from {w.source}")
 
 
 def _of_an_entry(b: Evidence, w: Words, entry: str) -> Said:
@@ -108,14 +104,10 @@ def _of_a_default(b: Evidence, w: Words, name: str, function: str, parameter: st
 
 def _of_another(b: Evidence, w: Words, name: str, holder: str | None) -> Said:
     if holder is None:
-        return Said(
-            f"{w.target} was computed from another variable, {name}, than the one that was passed",
-            "pass the variable that is used now, for example after a layer was built again",
-        )
-    return Said(
-        f"{w.target} was computed from another variable than {w.source}: from {name}, which `{holder}` holds",
-        f"pass the variables of `{holder}`, or compute {w.target} from those that were passed",
-    )
+        cause = f"{w.target} was computed from another variable, {name}, than the one that was passed"
+        return Said(cause, "pass the variable that is used now, for example after a layer was built again")
+    cause = f"{w.target} was computed from another variable than {w.source}: from {name}, which `{holder}` holds"
+    return Said(cause, f"pass the variables of `{holder}`, or compute {w.target} from those that were passed")
 
 
 def _of_an_object(b: Evidence, w: Words, own: str, holder: str, lines: Sequence[int | None]) -> Said:

@@ -135,10 +135,8 @@ class OutsideTape(Placed):
                 "open one tape around all of it, with this line inside; or add up the gradients of the parts",
             )
         if (given := self.minimize) is not None:
-            return Said(
-                f"{self.written} ran before `{given}` opened its tape, so the tape has not seen it",
-                f"compute it in the function that `{given}` is given",
-            )
+            cause = f"{self.written} ran before `{given}` opened its tape, so the tape has not seen it"
+            return Said(cause, f"compute it in the function that `{given}` is given")
         moved = f"{self.moved('into', 'in')} the tape's `with` block"
         if self.loop is not None:
             moved = f"open the tape before the loop in line {self.loop}, and let the loop run in its `with` block"
@@ -195,10 +193,8 @@ class OtherTape(Placed):
         if self.kept is not None:
             return self.of_kept()
         if self.into is not None:
-            return Said(
-                f"{self.written} takes what {cited(self.into)} computed in an earlier step, under the tape of that step",
-                "take what this step computes; what is kept of an earlier one is a constant",
-            )
+            cause = f"{self.written} takes what {cited(self.into)} computed in an earlier step, under the tape of that step"
+            return Said(cause, "take what this step computes; what is kept of an earlier one is a constant")
         cause = f"{self.written} was recorded by another tape"
         if self.loop is not None:
             before = f"open {w.tape} before the loop in line {self.loop}, and leave out the tape in it"
@@ -242,10 +238,8 @@ class TapeUsed(Evidence):
         if self.reset:
             cause = f"{self.written} made the tape forget what was before it"
             return Said(cause, f"do it before, or leave out `{w.tape}.reset()`")
-        return Said(
-            f"{self.written} used up the tape: one that is not persistent gives one set of gradients",
-            "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call",
-        )
+        cause = f"{self.written} used up the tape: one that is not persistent gives one set of gradients"
+        return Said(cause, "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call")
 
 
 class OtherThread(Evidence):

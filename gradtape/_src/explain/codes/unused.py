@@ -50,10 +50,8 @@ class Unknown(Evidence):
         if not self.asked:
             cause = f"no gradient call that is remembered had {w.source} among its sources"
             return Said(cause, "pass the target, and not None")
-        return Said(
-            f"the tape gave None for {w.source}, and what is remembered of it does not show why",
-            "ask sooner after the gradient call: what ran long ago is forgotten",
-        )
+        cause = f"the tape gave None for {w.source}, and what is remembered of it does not show why"
+        return Said(cause, "ask sooner after the gradient call: what ran long ago is forgotten")
 
 
 class Called(NamedTuple):

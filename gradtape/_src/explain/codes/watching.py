@@ -39,10 +39,8 @@ class WatchedLate(Evidence):
 
     def said(self, w: Words) -> Said:
         place = "the line after the one that computes it" if self.made else "the beginning of the tape"
-        return Said(
-            f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands",
-            f"move `{w.tape}.watch({w.code})` to {place}",
-        )
+        cause = f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands"
+        return Said(cause, f"move `{w.tape}.watch({w.code})` to {place}")
 
 
 class Rebound(Evidence):

@@ -56,10 +56,8 @@ class DeadRelu(Share):
     def said(self, w: Words) -> Said:
         if self.met:
             return self.reached(w)
-        return Said(
-            f"{self.share} of the units of {self.op} in {self.written} are inactive, and with them all that the target uses",
-            "try tf.nn.leaky_relu, a smaller rate, or another initialization",
-        )
+        cause = f"{self.share} of the units of {self.op} in {self.written} are inactive, and with them all that the target uses"
+        return Said(cause, "try tf.nn.leaky_relu, a smaller rate, or another initialization")
 
 
 class Clipped(Share):
@@ -79,10 +77,8 @@ class Clipped(Share):
                 "values come from the same samples",
             )
         if self.live:
-            return Said(
-                f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses",
-                "give each of the two values a part in the loss, such as its own loss, or their mean",
-            )
+            cause = f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses"
+            return Said(cause, "give each of the two values a part in the loss, such as its own loss, or their mean")
         if self.zero and self.op == maximum.op.type:
             return Said(
                 f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing there says which way is "
@@ -115,14 +111,10 @@ class Saturated(OfZeros):
         if self.met:
             return Said(f"{w.target} is 0 already: {self.written} compares what is as it should be, by far", MET)
         if self.alone:
-            return Said(
-                f"{self.op} in {self.written} is over an axis of one element, where it always gives 1",
-                "try tf.sigmoid for one output, or give the softmax an output for each class",
-            )
-        return Said(
-            f"{self.op} in {self.written} is saturated: it is flat where its input is",
-            "try to scale its input down" + (LOGITS if self.op in SHARES else ""),
-        )
+            cause = f"{self.op} in {self.written} is over an axis of one element, where it always gives 1"
+            return Said(cause, "try tf.sigmoid for one output, or give the softmax an output for each class")
+        cause = f"{self.op} in {self.written} is saturated: it is flat where its input is"
+        return Said(cause, "try to scale its input down" + (LOGITS if self.op in SHARES else ""))
 
 
 class PiecewiseConstant(OfZeros):
@@ -151,10 +143,8 @@ class MaskedOut(Share):
         if self.empty:
             cause = f"{self.written} keeps no element at all, so nothing of {w.source} is left"
             return Said(cause, "check the condition: it holds nowhere")
-        return Said(
-            f"the mask in {self.written} is 0 in {self.share} of its elements, and wherever {w.source} counts",
-            "check the mask: it leaves nothing of this source",
-        )
+        cause = f"the mask in {self.written} is 0 in {self.share} of its elements, and wherever {w.source} counts"
+        return Said(cause, "check the mask: it leaves nothing of this source")
 
 
 class ZeroFactor(OfZeros):
@@ -191,10 +181,8 @@ class DroppedOut(Share):
     code, when = "dropped_out", "dropout dropped it"
 
     def said(self, w: Words) -> Said:
-        return Said(
-            f"dropout in {self.written} dropped {self.share} of the elements, and all that {w.source} reaches",
-            "try a lower rate, or ask again: other elements are dropped the next time",
-        )
+        cause = f"dropout in {self.written} dropped {self.share} of the elements, and all that {w.source} reaches"
+        return Said(cause, "try a lower rate, or ask again: other elements are dropped the next time")
 
 
 class Underflow(OfZeros):
@@ -230,14 +218,10 @@ class NotSelected(OfZeros):
 
     def said(self, w: Words) -> Said:
         if self.op in PARTS:
-            return Said(
-                f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}",
-                "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
-            )
-        return Said(
-            f"{self.op} in {self.written} takes other elements than those of {w.source}",
-            "use what the target takes, or leave the source out",
-        )
+            cause = f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}"
+            return Said(cause, "let the target depend on both parts, such as by tf.math.angle, or leave the source out")
+        cause = f"{self.op} in {self.written} takes other elements than those of {w.source}"
+        return Said(cause, "use what the target takes, or leave the source out")
 
 
 class Stationary(OfZeros):
@@ -246,10 +230,8 @@ class Stationary(OfZeros):
 
     def said(self, w: Words) -> Said:
         if self.op is not None and self.op.startswith(CUSTOM.type):
-            return Said(
-                f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here",
-                "look at what that function returns for what it is given",
-            )
+            cause = f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here"
+            return Said(cause, "look at what that function returns for what it is given")
         mend = "try to start from another value"
         if self.met:
             mend = f"{w.target} is 0 already: nothing is left to learn from these values; else try to start from another one"
@@ -270,10 +252,8 @@ class Cancelled(OfZeros):
                     "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
                 )
             case "inputs":
-                return Said(
-                    f"{self.written} takes the same value several times, and what comes back along them adds up to 0",
-                    "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`",
-                )
+                cause = f"{self.written} takes the same value several times, and what comes back along them adds up to 0"
+                return Said(cause, "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`")
             case "elements":
                 return Said(
                     f"what flows back through {self.op} in {self.written} adds up to 0: to shift all of {w.source} changes "
