@@ -187,7 +187,8 @@ def _foreign(b: Evidence) -> str | None:
         tree = ast.parse(text.text(b.line) or "")
     except SyntaxError:  # the line is only part of a statement
         return None
-    own = functions_of(b.line)
+    own, whole = functions_of(b.line), text.tree(text.file(b.line))
+    defined = {n.name for n in within(whole, ast.ClassDef)} | named_in(whole, ast.Store)
     names = [(ast.unparse(n.func), n.func) for n in within(tree, ast.Call)]
     for called, _ in names:
         name = called.rpartition(".")[2]
@@ -196,12 +197,6 @@ def _foreign(b: Evidence) -> str | None:
     for called, function in names:
         root = called.partition(".")[0]
         plain = isinstance(function, ast.Name) and not hasattr(builtins, called)
-        if plain and called not in own and called not in _defined(b) and root not in ("tf", "np", "math"):
+        if plain and called not in own and called not in defined and root not in ("tf", "np", "math"):
             return f"try what computes the same as `{called}` with tf.* functions, or wrap it in tf.custom_gradient"
     return None
-
-
-def _defined(b: Evidence) -> set[str]:
-    """Return the names of the file's classes and assigned values, whose calls are not those of a library."""
-    tree = text.tree(text.file(b.line))
-    return {n.name for n in within(tree, ast.ClassDef)} | named_in(tree, ast.Store)
