@@ -188,15 +188,11 @@ def _foreign(b: Evidence) -> str | None:
     except SyntaxError:  # the line is only part of a statement
         return None
     own, whole = functions_of(b.line), text.tree(text.file(b.line))
-    defined = {n.name for n in within(whole, ast.ClassDef)} | named_in(whole, ast.Store)
-    names = [(ast.unparse(n.func), n.func) for n in within(tree, ast.Call)]
-    for called, _ in names:
+    functions = [n.func for n in within(tree, ast.Call)]
+    for called in map(ast.unparse, functions):
         name = called.rpartition(".")[2]
         if name in FOREIGN and name not in own and not called.startswith("tf."):
             return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"
-    for called, function in names:
-        root = called.partition(".")[0]
-        plain = isinstance(function, ast.Name) and not hasattr(builtins, called)
-        if plain and called not in own and called not in defined and root not in ("tf", "np", "math"):
-            return f"try what computes the same as `{called}` with tf.* functions, or wrap it in tf.custom_gradient"
-    return None
+    known = {*own, *dir(builtins), *[n.name for n in within(whole, ast.ClassDef)], *named_in(whole, ast.Store)}
+    others = [f.id for f in functions if isinstance(f, ast.Name) and f.id not in known]
+    return f"try what computes the same as `{others[0]}` with tf.* functions, or wrap it in tf.custom_gradient" if others else None
