@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -112,7 +113,7 @@ class Restored:
         return trace
 
     def _inputs(self, opened: OpenedCall) -> Sequence[Any] | None:
-        """Return the inputs of a called function, or of a branch or loop body."""
+        """Return the inputs of a called function, or of a branch or loop body; None if it did not run, or cannot run again."""
         assert opened.around is not None
         around, placed = self.trace(opened.around), opened.transcript.placed
         if around is None:
@@ -125,8 +126,11 @@ class Restored:
         given = None if node is None else values(node.inputs)
         if node is None or given is None:
             return None
-        found = _taken(node, branch, given)
-        return None if found is None else [found[place] for place in places]
+        assert isinstance(node.op, StructuredOp)
+        watching = _Watched(node.op, programs_of(node.op, node.attrs)[branch])
+        with contextlib.suppress(_Stopped):
+            node.op.interpret(watching, node.attrs, given)
+        return None if watching.taken is None else [watching.taken[place] for place in places]
 
 
 def values(nodes: Sequence[Any]) -> list[Any] | None:
@@ -178,18 +182,6 @@ class _Watched(execution.OnHost):
             self.taken = None
             raise _Stopped
         return bool(execution.execute(program, inputs)[0])
-
-
-def _taken(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
-    """Return the inputs of a branch's or loop's Program; None if it did not run, or cannot be run again."""
-    op = node.op
-    assert isinstance(op, StructuredOp)
-    watching = _Watched(op, programs_of(op, node.attrs)[branch])
-    try:
-        op.interpret(watching, node.attrs, given)
-    except _Stopped:
-        pass
-    return watching.taken
 
 
 def _place(node: Node) -> tuple[int, int]:
