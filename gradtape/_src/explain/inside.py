@@ -30,7 +30,7 @@ class Inside:
     def __init__(self, run: Run, wanted: Iterable[Name], given: Sequence[Name | None] | None = None) -> None:
         self.run = run
         self.within: dict[Name, Name] = dict(zip(run.results, run.transcript.results, strict=False))  # a result → its name inside
-        self._passed = dict(zip(run.transcript.passed, run.passed, strict=False))  # a variable's number inside → that of this call
+        self._passed = dict(zip(run.transcript.passed, run.passed, strict=False))  # a variable's number inside → its own number
         self.wanted = self._followed(wanted)
         self.opened: list[OpenedCall] = []
         known: set[int] = set()

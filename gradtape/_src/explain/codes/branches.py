@@ -178,7 +178,8 @@ class Unrun:
             return own
         named = [] if function in (None, self._asker) else self._file.mentions(function.name, self._file.scope(function))
         calls = self._file.mentions(*self._file.kept_in(deferred))
-        calls += [n for n in named if not self._entered(function) or any(c.failed for c in self._file.way(n)[1])]
+        tried = [n for n in named if any(isinstance(c.part, ast.Try) for c in self._file.way(n)[1])]
+        calls += tried if self._entered(function) else named
         decided = (self._decided(call, call) for call in calls)
         reached = self._ran.noted is None and any(self._entered(self._file.function(call)) for call in named)
         return next((d for d in decided if d is not None), own if reached else None)
@@ -190,9 +191,9 @@ class Unrun:
 
     def _ran_in(self, choice: Choice) -> bool:
         """Return whether the branch of a choice is known to have run."""
-        if choice.failed and self._ran.noted is not None:
+        if isinstance(choice.part, ast.Try) and self._ran.noted is not None:
             return not any(handler.lineno in self._ran.noted.get(self._name, ()) for handler in choice.part.handlers)
-        return self._ran.saw(self._name, choice.branch, sys.maxsize if choice.deferred else choice.part.lineno)
+        return self._ran.saw(self._name, choice.branch, sys.maxsize if isinstance(choice.part, ast.Call) else choice.part.lineno)
 
     def _asks(self, function: Any, part: Any) -> bool:
         """Return whether a part of the asking function contains the gradient call, or follows it."""
@@ -205,12 +206,10 @@ class Unrun:
 
 
 class Choice(NamedTuple):
-    """A statement or call that decides whether a `branch` runs. `failed`: a `try`; `deferred`: one of several functions."""
+    """A statement, or a call of one of several functions such as `tf.cond`, that decides whether a `branch` runs."""
 
     part: Any
     branch: Sequence[ast.AST]
-    failed: bool = False
-    deferred: bool = False
 
 
 class File:
@@ -308,15 +307,13 @@ class File:
                 yield Choice(around, body if node in body else other)
             case ast.IfExp(test=test) if node is not test:
                 yield Choice(around, [node])
-            case ast.While(body=body) | ast.For(body=body) if node in body:
+            case ast.While(body=body) | ast.For(body=body) | ast.Try(body=body, handlers=[_, *_]) if node in body:
                 yield Choice(around, body)
-            case ast.Try(body=body, handlers=[_, *_]) if node in body:
-                yield Choice(around, body, failed=True)
             case ast.match_case(body=body) if node in body:
                 yield Choice(self.parents[around], body)
             case ast.Call(args=given) if deferred is not None and node is not around.func:
                 if callee(around) in CHOICES or (callee(around) == "while_loop" and node in given[1:2]):
-                    yield Choice(around, [deferred], deferred=True)
+                    yield Choice(around, [deferred])
 
 
 file_of = functools.lru_cache(64)(File)  # many questions share the File of a syntax tree

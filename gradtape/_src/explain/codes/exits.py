@@ -194,5 +194,5 @@ def _foreign(b: Evidence) -> str | None:
         if name in FOREIGN and name not in own and not called.startswith("tf."):
             return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"
     known = {*own, *dir(builtins), *[n.name for n in within(whole, ast.ClassDef)], *named_in(whole, ast.Store)}
-    others = [f.id for f in functions if isinstance(f, ast.Name) and f.id not in known]
-    return f"try what computes the same as `{others[0]}` with tf.* functions, or wrap it in tf.custom_gradient" if others else None
+    other = next((f.id for f in functions if isinstance(f, ast.Name) and f.id not in known), None)
+    return other and f"try what computes the same as `{other}` with tf.* functions, or wrap it in tf.custom_gradient"

@@ -305,7 +305,7 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 def _every_margin_met(tried: Tried) -> Evidence | None:
     if not tried.met or tried.leaves not in ("unit", "bound") or np.any(value(tried.entry.node)):
         return None
-    least = never_below_zero(tried.probe, tried.entry) and np.all(array(tried.cotangent) >= 0)  # no value makes the target smaller
+    least = never_below_zero(tried.probe, tried.entry) and np.all(array(tried.cotangent) >= 0)  # no other value is better
     return (DeadRelu if tried.leaves == "unit" else Clipped)(*tried.at, met=True) if least else None
 
 
