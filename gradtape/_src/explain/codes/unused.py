@@ -132,8 +132,7 @@ def _of_other_variables(b: Evidence, w: Words, holder: str | None, read: Sequenc
     if read:
         why = why or f": it was computed from {' and '.join(map(w.name_of, read))}"
         return not_used(w, why, f"compute {w.target} from {w.source}, or take as the source what it was computed from")
-    mend = f"take the variables of `{holder}` as sources, or leave {w.source} out" if holder else None
-    return not_used(w, why, mend)
+    return not_used(w, why, f"take the variables of `{holder}` as sources, or leave {w.source} out" if holder else None)
 
 
 # -- finders
