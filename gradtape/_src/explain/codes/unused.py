@@ -245,7 +245,7 @@ def _computed_beside(case: Apart) -> Evidence | None:
         return None
     before = history.before(source.names)
     shared = [name for name in before if name in case.used and name not in source.names]
-    if not any(view.watches(name) or history.line_of(name)[0] is not None for name in shared):
+    if not any(name in view.active() or history.line_of(name)[0] is not None for name in shared):
         return None
     turned = not before.keys().isdisjoint(case.targets)
     return Unused(case.made, tell=partial(_of_a_value_beside, derived=step.line, turned=turned))
