@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradtape._src.core.declarations.define import AT_ONCE
 from gradtape._src.core.programs import journal
@@ -57,12 +57,10 @@ class Apart(NamedTuple):
 def apart(case: Apart) -> list[Evidence]:
     """Return the reasons, in order from the source."""
     view, source, history = case.view, case.source, case.view.history
-    instead = called_instead(case)
-    data = None if instead is None else _left(view, source, history.since_state(case.targets))
-    if instead is not None and (
-        data is None or _copied_out(view, source, data) or INTO_A_VARIABLE.search(text.text(data.line) or "")
-    ):
-        return [not_taken(case) or instead]
+    if (instead := called_instead(case)) is not None:
+        data = _left(view, source, history.since_state(case.targets))
+        if data is None or _copied_out(view, source, data) or INTO_A_VARIABLE.search(text.text(data.line) or ""):
+            return [not_taken(case) or instead]
     left = _left(view, source, case.used)
     early = left is not None and view.tape is not None and left.number < view.tape.number
     if early and linear(history, source, history.since_state(case.targets)) is not None:
@@ -110,10 +108,9 @@ def _counted(view: View, source: Source, left: Left) -> Evidence | None:
     history = view.history
     way = view.way(source, [left.origin])
     masked = [e for e in history.exits if e.how == "mask" and e.number < left.number and e.origin in history.after(source.names)]
-    steps = [history.steps.get(name) for name in history.before([left.origin])]
-    if way is None or not (
-        masked or any(step is not None and step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
-    ):
+    steps = [history.steps[name] for name in history.before([left.origin]) if name in history.steps]
+    chosen = masked or any(step.op is not None and step.op.unhosted == AT_ONCE for step in steps)
+    if way is None or not chosen:
         return None
     breaks = view.faults(way)
     counts = NotDifferentiable(left.line, _size.op.type, reason="it counts elements, whatever their values are")
@@ -169,23 +166,20 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
     if not exits:
         return None
     used = history.before([*used, *history.hidden(used)])
-    exits = [left for left in exits if _is_read(left.line, _last_line(history, used, left.line))]
-    last: Left | None = None
-    # the elements of a Dataset are leaves without a line
-    if any(_leaf(history, name) and name not in history.lines for name in used):
-        last = next((e for e in reversed(exits) if e.how == "dataset"), None)
-    for entered in _entries(history, used):
-        for left in exits:
-            if left.number < entered and (last is None or left.number > last.number):
-                last = left
-    if last is None:
-        moments = [step.at for step in _steps_with_numbers(history, used)]
-        last = next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
-    return last
+    exits = [left for left in exits if _is_read(history, used, left.line)]
+    leaves = [n for n in used if len(n) == 2 and n[0] == 0 and n not in history.variables and n not in history.steps]
+    elements = any(name not in history.lines for name in leaves)  # those of a Dataset are leaves without a line
+    entered = max([name[1] for name in leaves if name in history.lines and _computed(history.lines[name])], default=0)
+    before = [left for left in exits if left.number < entered or (elements and left.how == "dataset")]
+    if before:
+        return max(before, key=lambda left: left.number)
+    steps = [history.steps[name] for name in used if name in history.steps]
+    moments = [step.at for step in steps if any(map(_constant, step.inputs)) and _computed(step.line)]
+    return next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
 
 
-def _is_read(line: Line, until: int) -> bool:
-    """Return whether a statement's names may be read afterwards: in a function, or in a module up to the line `until`."""
+def _is_read(history: History, used: dict[Name, None], line: Line) -> bool:
+    """Return whether a statement's names may be read afterwards: in a function, or in a module up to the last used value."""
     found, whole = text.statement(line), text.tree(text.file(line))
     if whole is None or not isinstance(found, ast.Assign) or not all(isinstance(t, ast.Name) for t in found.targets):
         return True
@@ -195,33 +189,11 @@ def _is_read(line: Line, until: int) -> bool:
     spans = [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in functions]
     if text.in_a_loop(line) or any(found.lineno in span for span in spans):
         return bool(reads)
+    computed = [text.number(other) or 0 for other in map(history.line_of, used) if text.file(other) == text.file(line)]
+    until = max(computed, default=sys.maxsize)
     if found.lineno <= until <= (found.end_lineno or until):  # the statement itself computes the last of the used values
         return True
     return any(n.lineno <= until or any(n.lineno in span for span in spans) for n in reads)
-
-
-def _last_line(history: History, used: dict[Name, None], near: Line) -> int:
-    """Return the last line, in the file of `near`, that computed a used value."""
-    lines = map(history.line_of, used)
-    return max([text.number(line) or 0 for line in lines if text.file(line) == text.file(near)], default=sys.maxsize)
-
-
-def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:
-    """Yield the entry times of the used values that are neither variables' values nor literals."""
-    for name in used:
-        if _leaf(history, name) and name in history.lines and _computed(history.lines[name]):
-            yield name[1]
-
-
-def _leaf(history: History, name: Name) -> bool:
-    return len(name) == 2 and name[0] == 0 and name not in history.variables and name not in history.steps
-
-
-def _steps_with_numbers(history: History, used: dict[Name, None]) -> Iterator[Any]:
-    for name in used:
-        step = history.steps.get(name)
-        if step is not None and any(_constant(i) for i in step.inputs) and _computed(step.line):
-            yield step
 
 
 def _constant(name: Name) -> bool:
@@ -233,14 +205,7 @@ def _computed(line: Line) -> bool:
     match text.expression_at(line):
         case ast.Call(args=args, keywords=named):
             given = [*args, *[k.value for k in named if k.arg != "dtype"]]
-            return not given or not all(map(_literal, given))  # a call without arguments is a function of the program
+            return not given or any(map(named_in, given))  # a call without arguments is a function of the program
         case ast.BinOp(left, _, right):
-            return not _literal(left) and not _literal(right)
+            return bool(named_in(left) and named_in(right))
     return True
-
-
-def _literal(node: ast.AST) -> bool:
-    return all(
-        isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.expr_context))
-        for n in ast.walk(node)
-    )

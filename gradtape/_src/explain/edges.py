@@ -14,7 +14,7 @@ from gradtape._src.core.programs.program import Node
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.evidence import Evidence
-from gradtape._src.explain.precision import again_with, instead
+from gradtape._src.explain.precision import again_with, instead, result_of
 from gradtape._src.explain.probe import Probe, array, value
 from gradtape._src.explain.smooth import Advice, in_its_words
 from gradtape._src.explain.varied import dense, elsewhere, never_below_zero
@@ -114,11 +114,9 @@ def _by_element(entry: Entry) -> bool:
     """Return whether an op is element-wise. An op of one input is, if it commutes with `flip`."""
     if entry.node.op.broadcasting or len(entry.inputs) > 1:
         return bool(entry.node.op.broadcasting)
-    try:
-        there, back = [value(again_with(entry, change).node) for change in (elsewhere, lambda i, v: np.flip(elsewhere(i, v)))]
-    except Exception:  # the op does not accept such an input
-        return False
-    return np.allclose(np.flip(there), back, equal_nan=True)  # the last digits may depend on the place
+    there, back = [result_of(entry, change) for change in (elsewhere, lambda i, v: np.flip(elsewhere(i, v)))]
+    # the last digits may depend on the place
+    return there is not None and back is not None and np.allclose(np.flip(there), back, equal_nan=True)
 
 
 def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> bool:

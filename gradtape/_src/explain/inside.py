@@ -29,9 +29,8 @@ class Inside:
 
     def __init__(self, run: Run, wanted: Iterable[Name], given: Sequence[Name | None] | None = None) -> None:
         self.run = run
-        self.within: dict[Name, Name] = dict(
-            zip(run.results, run.transcript.results, strict=False)
-        )  # name of a result → its name inside
+        self.within: dict[Name, Name] = dict(zip(run.results, run.transcript.results, strict=False))  # a result → its name inside
+        self._passed = dict(zip(run.transcript.passed, run.passed, strict=False))  # a variable's number inside → its own number
         self.wanted = self._followed(wanted)
         self.opened: list[OpenedCall] = []
         known: set[int] = set()
@@ -69,8 +68,7 @@ class Inside:
 
     def variable(self, key: int | Name) -> Any:
         """Return the variable of a source in the function; None if the source is a tensor, or the variable was deleted."""
-        passed = dict(zip(self.run.transcript.passed, self.run.passed, strict=False))
-        return journal.variables.get(passed.get(key, key)) if isinstance(key, int) else None
+        return journal.variables.get(self._passed.get(key, key)) if isinstance(key, int) else None
 
     def while_finite(self) -> Inside:
         """Return the last kept call of the function whose inputs are all finite; this call if there is none."""
@@ -99,22 +97,19 @@ class Inside:
     def keys(self, key: int | Name) -> list[int | Name]:
         """Return the names of a source: outside, and as a parameter of the functions inside."""
         if isinstance(key, int):
-            passed = dict(zip(self.run.passed, self.run.transcript.passed, strict=False))
-            return [key, passed[key]] if key in passed else [key]
+            return [key, *[inner for inner, outer in self._passed.items() if outer == key]]
         found: list[Name] = [key]
         for opened in self.opened:
             found += [own for own, given in zip(opened.transcript.inputs, opened.given, strict=False) if given in found]
         return [*dict.fromkeys([*found, self.innermost(key)])]
 
     def call(self, keys: Sequence[int | Name]) -> Asked | None:
-        """Return the gradient call with the target and source, else with one of them (the target first), else the last."""
+        """Return the last gradient call with the target and source, else with one of them (the target first), else the last."""
 
-        def fits(numbered: tuple[int, Asked]) -> tuple[bool, bool, int]:
-            number, call = numbered
-            return bool(self.wanted & set(call.targets)), any(k in call.sources for k in keys), number
+        def fits(call: Asked) -> tuple[bool, bool]:
+            return bool(self.wanted & set(call.targets)), any(k in call.sources for k in keys)
 
-        best = max(enumerate(self.calls), key=fits, default=None)
-        return None if best is None else best[1]
+        return max(reversed(self.calls), key=fits, default=None)
 
 
 def finite(array: Any) -> bool:

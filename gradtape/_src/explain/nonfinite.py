@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
-from gradtape._src.core.engine import engine
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Origin
 from gradtape._src.core.programs.op import Op
-from gradtape._src.core.programs.program import ELEMENT, Node, leaf
+from gradtape._src.core.programs.program import ELEMENT, Node
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.explain.codes.nonfinite import Assigned, Given, InBackward, InfOrigin, InForward, NanOrigin, NonFinite, Written
+from gradtape._src.explain.codes.nonfinite import Assigned, Computed, Given, InfOrigin, NanOrigin, NonFinite, Written
 from gradtape._src.explain.edges import bound_of
-from gradtape._src.explain.precision import contribution_at, in_float64, in_wide
-from gradtape._src.explain.probe import Probe, array, like, value
+from gradtape._src.explain.precision import contribution_at, finite, in_float64, in_wide, result_of, wide
+from gradtape._src.explain.probe import Probe, array, like, line_of, value
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.linalg.decompositions import DIGITS, _eig, _eigh, _svd
@@ -55,8 +53,8 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
             break
         node = entry.node
     forward = from_values(probe, entry)
-    if forward is None and _overflows(probe, node, entry):
-        forward = _too_large(probe)
+    if forward is None and _overflows(probe, node, entry) and (made := _made_bad(probe)):  # the target itself is too large
+        forward = from_values(probe, made[0])
     forward = _behind(probe, entry if forward is None else forward) or forward
     guilty = entry if forward is None else forward
     told = _told(probe, guilty, kind, forward is not None, held_by, _overflows(probe, node, guilty))
@@ -65,12 +63,12 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
 
 def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> NonFinite | None:
     """Return the op that made the target NaN or infinite although its gradients are finite; None if no recorded op did."""
-    bad = [target for target in probe.targets if target in probe.maker and _bad_value(target)]
-    if not bad:
+    made = _made_bad(probe)
+    if not made:
         return None
-    guilty = from_values(probe, probe.maker[bad[0]]) or probe.maker[bad[0]]
-    kind = NanOrigin if _has_nan(bad[0]) else InfOrigin
-    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, bad[0], guilty)), reaches=True)
+    target, guilty = made[0].node, from_values(probe, made[0]) or made[0]
+    kind = NanOrigin if _has_nan(target) else InfOrigin
+    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, target, guilty)), reaches=True)
 
 
 def _behind(probe: Probe, entry: Entry) -> Entry | None:
@@ -98,7 +96,7 @@ def _takes_parts(op: Op) -> bool:
 
 def _of_meant(probe: Probe, leaves: list[Node]) -> Entry | None:
     """Return the op that made a NaN from intended infinities, as in a mask; None if the data has a NaN."""
-    entry = next((probe.maker[target] for target in probe.targets if target in probe.maker and _has_nan(target)), None)
+    entry = next((made for made in _made_bad(probe) if _has_nan(made.node)), None)
     if entry is None or not leaves or any(map(_has_nan, leaves)):
         return None
     while (before := next((i for i in entry.inputs if _has_nan(i) and i in probe.maker), None)) is not None:
@@ -107,7 +105,7 @@ def _of_meant(probe: Probe, leaves: list[Node]) -> Entry | None:
 
 
 def _has_nan(node: Node) -> bool:
-    return _bad_value(node) and bool(np.isnan(np.asarray(value(node), np.complex128)).any())
+    return _bad_value(node) and bool(np.isnan(wide(value(node))).any())
 
 
 def _told(
@@ -118,20 +116,18 @@ def _told(
     for entered in leaves:
         name = held_by(journal.origin_of(entered))
         if name is not None and entered.code is not None:
-            return kind((entered.code, entered.offset), how=Assigned(name))
+            return kind(line_of(entered), how=Assigned(name))
     made = next((entered for entered in leaves if probe.made_under_tape(entered)), None)
     meant = _of_meant(probe, leaves) if kind is NanOrigin and guilty.node.op.broadcasting else None  # masks do not enter products
     if meant is not None and (made is None or not meant.node.op.broadcasting):
-        return kind((meant.node.code, meant.node.offset), meant.node.op.type, how=InForward())
+        return kind(line_of(meant.node), meant.node.op.type, how=Computed(True))
     if made is not None:
-        missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
-        return kind((made.code, made.offset), how=Written(made.aval.type.name, missing))
-    at = (guilty.node.code, guilty.node.offset), guilty.node.op.type
+        return kind(line_of(made), how=Written(made.aval.type.name, _has_nan(made)))
+    at = line_of(guilty.node), guilty.node.op.type
     if leaves:
-        since = next(((n.code, n.offset) for n in leaves if n.code is not None), NO_LINE)
+        since = next((line_of(n) for n in leaves if n.code is not None), NO_LINE)
         return kind(*at, how=Given(since, guilty.inputs.index(leaves[0])))
-    dtype = guilty.node.aval.type.name if overflows else None
-    how = InForward(dtype) if forward else InBackward(dtype, _equal_in_spectrum(guilty))
+    how = Computed(forward, guilty.node.aval.type.name if overflows else None, None if forward else _equal_in_spectrum(guilty))
     return kind(*at, how=how, bound=bound_of(probe, guilty))
 
 
@@ -165,17 +161,15 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
     if _bad_value(entry.node) and entry.node.op.plain is _cast.op:
         return not any(map(_bad_value, entry.inputs))
     if _bad_value(entry.node):
-        finite = [_cleaned(i) if _bad_value(i) else i for i in entry.inputs]  # bad inputs overflowed before
-        wide = in_float64(Entry(entry.node, tuple(finite)))
-        return wide is not None and bool(np.isfinite(wide).all())
-    wide = contribution_at(probe, node, entry, probe.total[entry.node], in_wide) if entry.node in probe.total else None
-    return wide is not None and not _bad(array(wide)).any()
+        values = in_float64(entry, finite)  # inputs that are not finite overflowed before
+        return values is not None and not _bad(values).any()
+    passed = contribution_at(probe, node, entry, probe.total[entry.node], in_wide) if entry.node in probe.total else None
+    return passed is not None and not _bad(array(passed)).any()
 
 
-def _too_large(probe: Probe) -> Entry | None:
-    """Return the op that made the target infinite, if it is."""
-    bad = [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
-    return from_values(probe, bad[0]) if bad else None
+def _made_bad(probe: Probe) -> list[Entry]:
+    """Return the recorded ops that computed the targets which are not finite."""
+    return [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
 
 
 def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:
@@ -200,9 +194,7 @@ def _bad(values: np.ndarray) -> np.ndarray:
 
 
 def _bad_value(node: Node) -> bool:
-    if type(node.aval) is tuple or not node.aval.inexact:
-        return False
-    return bool(_bad(np.asarray(value(node), np.complex128 if node.aval.dtype.kind == "c" else np.float64)).any())
+    return type(node.aval) is not tuple and node.aval.inexact and bool(_bad(wide(value(node))).any())
 
 
 def from_values(probe: Probe, entry: Entry) -> Entry | None:
@@ -233,15 +225,5 @@ def _matters(entry: Entry, nodes: list[Node]) -> bool:
     """Return whether non-finite inputs make the result non-finite; a `where` may mask them."""
     if type(entry.node.aval) is tuple:
         return True
-    inputs = tuple([_cleaned(i) if i in nodes else i for i in entry.inputs])
-    try:
-        again: Any = engine.record(entry.node.op, inputs, entry.node.attrs)
-    except Exception:  # an op that cannot be recorded again
-        return True
-    return bool((_bad(value(entry.node)) & ~_bad(value(again))).any())
-
-
-def _cleaned(node: Node) -> Node:
-    """Return a leaf with ones in place of a value's non-finite elements."""
-    before = value(node)
-    return leaf(node.aval, np.where(np.isfinite(before), before, np.ones((), before.dtype)))
+    again = result_of(entry, lambda i, values: finite(i, values) if i in nodes else values)
+    return again is None or bool((_bad(value(entry.node)) & ~_bad(again)).any())

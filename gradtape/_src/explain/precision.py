@@ -33,13 +33,12 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float |
         return None
     scale = 2.0 ** (8 - int(np.log2(largest)))
     if scale > 1:
-        size = _size(probe.contribution(entry, node, like(cotangent, lambda a: _wide(a) * scale)))
+        size = _size(probe.contribution(entry, node, like(cotangent, lambda a: wide(a) * scale)))
         if size:
             return size / scale
     if type(entry.node.aval) is tuple or np.any(value(entry.node)) or _flattens(probe, node, entry):
         return None  # a nonzero value, or a function that flattens by itself, is no underflow
-    wide = contribution_at(probe, node, entry, cotangent, in_wide)
-    return _size(wide) or lost(probe, entry.node)
+    return _size(contribution_at(probe, node, entry, cotangent, in_wide)) or lost(probe, entry.node)
 
 
 def _flattens(probe: Probe, node: Node, entry: Entry) -> bool:
@@ -55,9 +54,22 @@ def instead(node: Node, change: Callable[[np.ndarray], np.ndarray]) -> Change:
     return lambda i, values: change(values) if i is node else values
 
 
+def wide(values: np.ndarray) -> np.ndarray:
+    """Return floating values in float64 and complex ones in complex128; other values are returned unchanged."""
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64) if values.dtype.kind in "cfV" else values
+
+
+def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
+    return values
+
+
 def in_wide(node: Node, values: np.ndarray) -> np.ndarray:
-    """Return floating values in float64."""
-    return values.astype(np.float64) if values.dtype.kind in "fV" else values
+    return wide(values)
+
+
+def finite(node: Node, values: np.ndarray) -> np.ndarray:
+    """Return values with ones in place of those that are not finite."""
+    return np.where(np.isfinite(values), values, np.ones((), values.dtype)) if node.aval.inexact else values
 
 
 def lost(probe: Probe, node: Node) -> float | None:
@@ -65,15 +77,16 @@ def lost(probe: Probe, node: Node) -> float | None:
     entry = probe.maker.get(node)
     if entry is None or type(node.aval) is tuple or node.aval.dtype.kind not in "fV" or np.any(value(node)):
         return None
-    wide = in_float64(entry)
-    return None if wide is None else float(np.max(np.abs(wide), initial=0.0)) or None
+    found = in_float64(entry, as_it_is)
+    return None if found is None else float(np.max(np.abs(found), initial=0.0)) or None
 
 
-def in_float64(entry: Entry) -> np.ndarray | None:
-    """Return the value of an op computed in float64; None if the op does not accept that."""
+def in_float64(entry: Entry, change: Change) -> np.ndarray | None:
+    """Return the value of an op with other inputs, computed in float64; None if the op does not accept that."""
     try:
         with xla.outside():
-            return np.asarray(entry.node.op.run([in_wide(i, value(i)) for i in entry.inputs], entry.node.attrs), np.float64)
+            inputs = [wide(change(i, value(i))) for i in entry.inputs]
+            return wide(np.asarray(entry.node.op.run(inputs, entry.node.attrs)))
     except Exception:  # the op does not accept float64
         return None
 
@@ -94,8 +107,8 @@ def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
 
 def _moved(values: np.ndarray, share: float) -> np.ndarray:
     """Return values moved by a share of their size."""
-    wide = _wide(values)
-    return np.asarray(wide + share * np.maximum(np.abs(wide), 1.0), values.dtype)
+    before = wide(values)
+    return np.asarray(before + share * np.maximum(np.abs(before), 1.0), values.dtype)
 
 
 def again_with(entry: Entry, change: Change, apart: bool = False) -> Entry:
@@ -107,6 +120,22 @@ def again_with(entry: Entry, change: Change, apart: bool = False) -> Entry:
         else:
             inputs.append(engine.constant(np.asarray(change(i, value(i)))))
     return Entry(engine.record(entry.node.op, tuple(inputs), entry.node.attrs), tuple(inputs), entry.rule)
+
+
+def result_of(entry: Entry, change: Change) -> np.ndarray | None:
+    """Return an op's values for other inputs; None for an op that cannot be recorded again."""
+    try:
+        return floats(again_with(entry, change).node)
+    except Exception:
+        return None
+
+
+def floats(node: Node) -> np.ndarray:
+    """Return the values of a result; of several results, the floating ones in one flat array."""
+    if type(node.aval) is not tuple:
+        return value(node)
+    parts = zip(engine.value(node), node.aval, strict=True)
+    return np.concatenate([np.zeros(0), *[np.asarray(part).ravel() for part, aval in parts if aval.inexact]])
 
 
 def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, change: Change, apart: bool = False) -> Any:
@@ -122,10 +151,6 @@ def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, chan
         return probe.contribution(again, place, cotangent)
     except Exception:  # the op does not accept such an input
         return None
-
-
-def _wide(a: np.ndarray) -> np.ndarray:
-    return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
 def _size(cotangent: Any) -> float:

@@ -14,6 +14,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
+from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, RAN, Key, Node, Program, Trace, leaf
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import EagerTensor, to_numpy
@@ -128,30 +129,21 @@ class Probe:
         return node if type(found) is list else found
 
     def _again(self, entry: Entry) -> None:
-        node = entry.node
+        node, line = entry.node, line_of(entry.node)
         inputs = [self._now.get(i, i) for i in entry.inputs]
-        line = node.code, node.offset
         if node.op is ELEMENT and type(inputs[0]) is list:
             self._now[node] = inputs[0][node.attrs[0]]
             return
         given = tuple([i if type(i) is Node else EagerTensor(i[0]).node for i in inputs])
-        if node.key[0] is RAN:
-            again = Node(node.key, given, node.aval, None, -1, *line)
-            again.value = engine.value(node)
+        part = node.op is ELEMENT and given[0].key[0] is RAN
+        if part or node.key[0] is RAN:
+            self._now[node] = again = Node(node.key, given, node.aval, None, -1, *line)
+            again.value = given[0].value[node.attrs[0]] if part else engine.value(node)
             self._enter(Entry(again, given, entry.rule))
-            self._now[node] = again
-        elif node.op is ELEMENT and given[0].key[0] is RAN:
-            part = Node(node.key, given, node.aval, None, -1, *line)
-            part.value = given[0].value[node.attrs[0]]
-            self._enter(Entry(part, given))
-            self._now[node] = part
         elif (entry.rule is None and opens(node.op)) or transparent(node.key):
             self._now[node] = self._open(node.key, given, line)
         else:
-            again = engine.record(node.op, given, node.attrs)
-            again.code, again.offset = line
-            self._enter(Entry(again, given, entry.rule))
-            self._now[node] = again
+            self._now[node] = self._record(node.op, given, node.attrs, line, entry.rule)
 
     def _enter(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -171,9 +163,12 @@ class Probe:
             else:
                 avals = op.result(tuple([i.aval for i in inputs]), attrs)
                 return [*results, *[leaf(a, None) for a in avals[len(results) :]]]
-        node = engine.record(op, tuple(inputs), attrs)
+        return self._record(op, tuple(inputs), attrs, line)
+
+    def _record(self, op: Op, inputs: tuple[Node, ...], attrs: tuple[Any, ...], line: Line, rule: Any = None) -> Node:
+        node = engine.record(op, inputs, attrs)
         node.code, node.offset = line
-        self._enter(Entry(node, tuple(inputs)))
+        self._enter(Entry(node, inputs, rule))
         return node
 
     def inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
@@ -222,9 +217,7 @@ class Probe:
     def contribution(self, entry: Entry, node: Node, cotangent: Any) -> Any:
         """Return an entry's contribution to one input, for a cotangent of its result: a Tensor, Parts, IndexedSlices or None."""
         if entry.node.op is ELEMENT:
-            parts = Parts()
-            parts[entry.node.attrs[0]] = [cotangent]
-            return parts
+            return Parts({entry.node.attrs[0]: [cotangent]})
         needed = tuple([i is node for i in entry.inputs])
         found = None
         for source, result in zip(entry.inputs, apply_rule(entry, needed, cotangent, self._elements), strict=True):
@@ -257,6 +250,11 @@ def transparent(key: Key) -> bool:
     return key[0] in (CUSTOM, CLOSED) and bool(key[1][-1])
 
 
+def line_of(node: Node) -> Line:
+    """Return the user's line at which a node was recorded."""
+    return node.code, node.offset
+
+
 def value(node: Node) -> np.ndarray:
     """Return the value of a node as a NumPy array."""
     return to_numpy(node)
@@ -278,10 +276,7 @@ def array(cotangent: Any) -> np.ndarray:
 def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     """Return a cotangent of the same kind with changed values."""
     if isinstance(cotangent, Parts):
-        changed = Parts()
-        for index, contributions in cotangent.items():
-            changed[index] = [like(c, change) for c in contributions]
-        return changed
+        return Parts({index: [like(c, change) for c in contributions] for index, contributions in cotangent.items()})
     before = to_numpy(_dense(cotangent).node)
     return EagerTensor(engine.constant(np.asarray(change(before), before.dtype)))
 
@@ -289,9 +284,5 @@ def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 def ones_like(node: Node) -> Any:
     """Return a cotangent of ones for a node."""
     if type(node.aval) is tuple:
-        parts = Parts()
-        for index, of in enumerate(node.aval):
-            if of.inexact:
-                parts[index] = [ones(of.shape, of.type)]
-        return parts
+        return Parts({index: [ones(of.shape, of.type)] for index, of in enumerate(node.aval) if of.inexact})
     return ones(node.aval.shape, node.aval.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -18,7 +19,6 @@ from gradtape._src.core.programs.journal import Taped
 from gradtape._src.core.programs.program import LEAF_KEY, Node, Program, Trace, leaf
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp, programs_of
 from gradtape._src.core.tensors.tensor import EagerTensor
-from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain.inside import Inside, Name, OpenedCall, finite
 
 LONGEST = 10_000  # trips of a loop that are run again
@@ -64,7 +64,6 @@ class Restored:
         self._inside, self._given = inside, given
         self._traces: dict[int, Trace] = {}
         self._leaves: dict[Name, Node] = {}
-        self._passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
 
     def tape(self, taped: Taped) -> GradientTape | None:
         """Return the restored tape; None if values are missing."""
@@ -77,7 +76,7 @@ class Restored:
         for serial, start, stop in taped.segments:
             tape._segments.append(_segment(self._traces[serial], start, stop))
         for name, (serial, at), number in taped.watches:
-            node, variable = self.node(name), None if number is None else self._variable(number)
+            node, variable = self.node(name), None if number is None else self._inside.variable(number)
             if node is not None:
                 tape._watches.append((serials.index(serial), at, node, variable))
         return tape if _outside(tape) else None
@@ -86,9 +85,6 @@ class Restored:
         """Return the node of a value in the restored functions."""
         trace = self._traces.get(name[0])
         return self._leaves.get(name) if trace is None else trace.nodes[name[1]]
-
-    def _variable(self, number: int) -> Variable | None:
-        return journal.variables.get(self._passed.get(number, number))
 
     def trace(self, opened: OpenedCall) -> Trace | None:
         """Return the trace of a function, with values in its leaves; None if these are unknown."""
@@ -111,13 +107,13 @@ class Restored:
         for index, (key, aval, line) in enumerate(zip(own.keys, own.avals, own.lines, strict=True)):
             trace.nodes.append(Node(key, tuple(map(trace.node, key[2:])), aval, trace, index, *line))
         for position, number, name in own.reads:
-            node, variable = self.node(name), self._variable(number)
+            node, variable = self.node(name), self._inside.variable(number)
             if node is not None and variable is not None:
                 trace.reads.append((position, variable, node))
         return trace
 
     def _inputs(self, opened: OpenedCall) -> Sequence[Any] | None:
-        """Return the inputs of a called function, or of a branch or loop body."""
+        """Return the inputs of a called function, or of a branch or loop body; None if it did not run, or cannot run again."""
         assert opened.around is not None
         around, placed = self.trace(opened.around), opened.transcript.placed
         if around is None:
@@ -130,8 +126,11 @@ class Restored:
         given = None if node is None else values(node.inputs)
         if node is None or given is None:
             return None
-        found = _taken(node, branch, given)
-        return None if found is None else [found[place] for place in places]
+        assert isinstance(node.op, StructuredOp)
+        watching = _Watched(node.op, programs_of(node.op, node.attrs)[branch])
+        with contextlib.suppress(_Stopped):
+            node.op.interpret(watching, node.attrs, given)
+        return None if watching.taken is None else [watching.taken[place] for place in places]
 
 
 def values(nodes: Sequence[Any]) -> list[Any] | None:
@@ -183,18 +182,6 @@ class _Watched(execution.OnHost):
             self.taken = None
             raise _Stopped
         return bool(execution.execute(program, inputs)[0])
-
-
-def _taken(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
-    """Return the inputs of a branch's or loop's Program; None if it did not run, or cannot be run again."""
-    op = node.op
-    assert isinstance(op, StructuredOp)
-    watching = _Watched(op, programs_of(op, node.attrs)[branch])
-    try:
-        op.interpret(watching, node.attrs, given)
-    except _Stopped:
-        pass
-    return watching.taken
 
 
 def _place(node: Node) -> tuple[int, int]:

@@ -10,10 +10,9 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node
-from gradtape._src.explain.precision import Change, again_with, contribution_at, instead
-from gradtape._src.explain.probe import Probe, array, like, ones_like, value
+from gradtape._src.explain.precision import Change, as_it_is, contribution_at, floats, instead, result_of
+from gradtape._src.explain.probe import Probe, array, like, line_of, ones_like, value
 
 MOST = 1000  # values that are examined on the way back
 
@@ -32,13 +31,13 @@ class Tried:
     def __init__(self, probe: Probe, node: Node, entry: Entry, cotangent: Any) -> None:
         self.probe, self.node, self.entry, self.cotangent = probe, node, entry, cotangent
         passed = probe.contribution(entry, node, cotangent)
-        whole = None if passed is None else array(passed) == 0
-        self._zero = whole if whole is not None and not whole.all() else None
+        zero = None if passed is None else array(passed) == 0
+        self._zero = None if zero is None or zero.all() else zero
         self.dense = like(cotangent, _full)  # a nonzero cotangent for the results that the target uses
         self.kind = entry.node.op.type
         self.leaves = self._leaves()
         self.factor = self._factor()
-        self.at = (entry.node.code, entry.node.offset), self.kind
+        self.at = line_of(entry.node), self.kind
 
     @property
     def met(self) -> bool:
@@ -64,10 +63,9 @@ class Tried:
         """Whether the contribution is zero for all elements."""
         return self._zero is None
 
-    def _any(self, passed: Any) -> bool:
-        if passed is None:
+    def _any(self, found: np.ndarray | None) -> bool:
+        if found is None:
             return False
-        found = array(passed)
         return bool(np.any(found if self._zero is None or found.shape != self._zero.shape else found[self._zero]))
 
     @property
@@ -79,11 +77,17 @@ class Tried:
 
     def given(self, cotangent: Any) -> bool:
         """Return whether another cotangent gives a contribution."""
-        return self._any(self.probe.contribution(self.entry, self.node, cotangent))
+        passed = self.probe.contribution(self.entry, self.node, cotangent)
+        return self._any(None if passed is None else array(passed))
 
     def changed(self, change: Change) -> bool:
         """Return whether a dense cotangent gives a contribution after a change of the inputs."""
-        return self._any(contribution_at(self.probe, self.node, self.entry, self.dense, change))
+        return self._any(self._passed(change))
+
+    def _passed(self, change: Change) -> np.ndarray | None:
+        """Return the contribution for a dense cotangent after a change of the inputs; None if the op does not accept them."""
+        passed = contribution_at(self.probe, self.node, self.entry, self.dense, change)
+        return None if passed is None else array(passed)
 
     def _factor(self) -> Node | None:
         """Return the other input whose zeros cause the zero contribution: with ones instead it is nonzero."""
@@ -104,8 +108,8 @@ class Tried:
         def others(values: np.ndarray) -> np.ndarray:
             return np.where(np.isin(np.arange(values.size), zeros[1:]).reshape(values.shape), 1, values).astype(values.dtype)
 
-        passed = contribution_at(self.probe, self.node, self.entry, self.dense, instead(self.node, others))
-        return passed is not None and array(passed).shape == value(self.node).shape and bool(array(passed).flat[zeros[0]])
+        passed = self._passed(instead(self.node, others))
+        return passed is not None and passed.shape == value(self.node).shape and bool(passed.flat[zeros[0]])
 
     def _leaves(self) -> Literal["", "unit", "bound", "side"]:
         """Return the condition by which an op passes an element on or drops it.
@@ -116,15 +120,14 @@ class Tried:
         if type(after.aval) is tuple or type(self.node.aval) is tuple or not self.node.aval.inexact:
             return ""
         whole = array(self.dense)
-        floats = [i for i in self.entry.inputs if type(i.aval) is not tuple and i.aval.inexact]
-        others = [value(i) for i in floats if i is not self.node]
-        far = 10.0 * max(1.0, *[float(np.max(np.abs(value(i)), initial=0.0)) for i in floats])
+        inexact = [i for i in self.entry.inputs if type(i.aval) is not tuple and i.aval.inexact]
+        others = [value(i) for i in inexact if i is not self.node]
+        far = 10.0 * max(1.0, *[float(np.max(np.abs(value(i)), initial=0.0)) for i in inexact])
         places = [(far,), (-far,), others or (0.0,)]  # the last is between the bounds
         moves: list[Change] = [as_it_is, elsewhere, *[instead(self.node, partial(_at, places=place)) for place in places]]
         left: list[np.ndarray] = []
         for move in moves:
-            passed = contribution_at(self.probe, self.node, self.entry, self.dense, self._spread(move))
-            part = None if passed is None else array(passed)
+            part = self._passed(self._spread(move))
             if part is None or part.shape != whole.shape or not np.all((part == 0) | (part == whole)):
                 return ""
             left.append(part == 0)
@@ -171,25 +174,12 @@ class Tried:
             return False
         moved = elsewhere(self.node, value(self.node))
         moves = instead(self.node, lambda v: moved), instead(self.node, lambda v: -moved)
-        found = [_result(self.entry, move) for move in moves]
-        there, now = [v for v in found if v is not None], _floats(self.entry.node)
+        found = [result_of(self.entry, move) for move in moves]
+        there, now = [v for v in found if v is not None], floats(self.entry.node)
         if there and (np.isin(there[0], moved).all() or all(np.array_equal(v, now) for v in there)):
             return True
-        here, far = (
-            contribution_at(self.probe, self.node, self.entry, self.dense, change)
-            for change in (as_it_is, instead(self.node, lambda v: moved))
-        )
-        if here is None or far is None:
-            return False
-        return bool(np.any(array(here))) and np.array_equal(array(here), array(far))
-
-
-def _result(entry: Entry, change: Change) -> np.ndarray | None:
-    """Return an op's values for other inputs; None for an op that cannot be recorded again."""
-    try:
-        return _floats(again_with(entry, change).node)
-    except Exception:
-        return None
+        here, far = map(self._passed, (as_it_is, moves[0]))
+        return here is not None and far is not None and bool(np.any(here)) and np.array_equal(here, far)
 
 
 def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
@@ -200,23 +190,16 @@ def never_below_zero(probe: Probe, entry: Entry | None) -> bool:
         far = 100 * sign * (1 + (entry.inputs.index(node) if entry else 0))  # inputs differ, also in size
         return values if stays else np.asarray(far * elsewhere(node, values), values.dtype)
 
-    found = [None if entry is None else _result(entry, change) for change in (moved, partial(moved, sign=-1))]
+    found = [None if entry is None else result_of(entry, change) for change in (moved, partial(moved, sign=-1))]
     return all(moved is not None and bool(np.all(moved >= 0)) for moved in found)
-
-
-def _floats(node: Node) -> np.ndarray:
-    """Return the values of a result; of several results, the floating ones in one flat array."""
-    if type(node.aval) is not tuple:
-        return value(node)
-    parts = zip(engine.value(node), node.aval, strict=True)
-    return np.concatenate([np.zeros(0), *[np.asarray(part).ravel() for part, aval in parts if aval.inexact]])
 
 
 def _without_zeros(entry: Entry, node: Node) -> bool:
     """Return whether an input's zeros cause the zeros of a result: they persist with other inputs, but not with ones instead."""
     if type(entry.node.aval) is tuple:
         return False
-    ones, others = _result(entry, instead(node, np.ones_like)), _result(entry, lambda i, v: v if i is node else elsewhere(i, v))
+    ones = result_of(entry, instead(node, np.ones_like))
+    others = result_of(entry, lambda i, v: v if i is node else elsewhere(i, v))
     if ones is None or others is None or others.shape != entry.node.aval.shape:
         return False
     return bool(np.any(ones)) and not np.any(others[value(entry.node) == 0])
@@ -227,10 +210,6 @@ def elsewhere(node: Node, values: np.ndarray) -> np.ndarray:
     if not node.aval.inexact:
         return values
     return np.random.default_rng(0).normal(size=values.shape).astype(values.dtype)
-
-
-def as_it_is(node: Node, values: np.ndarray) -> np.ndarray:
-    return values
 
 
 def _at(values: np.ndarray, places: Sequence[Any]) -> np.ndarray:

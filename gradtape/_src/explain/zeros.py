@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Underflow, of_one_output
 from gradtape._src.explain.evidence import Evidence, of_zeros
-from gradtape._src.explain.probe import Probe, array, ones_like
+from gradtape._src.explain.probe import Probe, array, line_of, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty
 from gradtape._src.ops.array.shape import _stop_gradient
@@ -29,7 +29,7 @@ def flat_places(probe: Probe, source: int) -> list[Evidence]:
     Ops that close every path to the target come first, then the others; on a path, those nearer to the source come first. If a
     path is open, its contribution is cancelled by others.
     """
-    ways = [_on_way(probe, way) for way in _ways(probe, probe.sources[source])]
+    ways = [_on_way(probe, way) for way in islice(_ways(probe, probe.sources[source]), WAYS)]
     if not all(ways) and (met := _cancelled(probe, source)).line is not NO_LINE:
         return [met]
     found: dict[Any, Evidence] = {}
@@ -46,23 +46,16 @@ Way = tuple[Any, Node, Entry]  # (the path so far or None, an input, the entry t
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
     """Yield paths as lists of (input, entry), from the target down to the source."""
     stack: list[tuple[Node, Way | None]] = [(node, None) for node in nodes if node in probe.total]
-    count = 0
-    while stack and count < WAYS:
+    while stack:
         node, way = stack.pop()
-        further = probe.leads_on(node)
-        if node in probe.targets and way is not None:
-            count += 1
-            yield _downwards(way)
+        if node not in probe.targets or way is None:
+            stack += [(entry.node, (way, node, entry)) for entry in reversed(probe.leads_on(node)[:WAYS])]
             continue
-        stack += [(entry.node, (way, node, entry)) for entry in reversed(further[:WAYS])]
-
-
-def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
-    steps = []
-    while way is not None:
-        way, node, entry = way
-        steps.append((node, entry))
-    return steps
+        steps = []
+        while way is not None:
+            way, before, entry = way
+            steps.append((before, entry))
+        yield steps
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Evidence]:
@@ -115,10 +108,6 @@ def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node,
                     break
 
 
-def _line(entry: Entry) -> Line:
-    return entry.node.code, entry.node.offset
-
-
 def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
     """Return whether an op passes part of a dense cotangent to every element, so that the zeros come from before."""
     tried, passed = Tried(probe, node, entry, cotangent), probe.contribution(entry, node, dense(entry.node))
@@ -154,6 +143,6 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
             seen.add(entry.node)
             stopped = any(user.node.op is _stop_gradient.op for user in probe.users.get(entry.node, ()))
             if Trait.STEPS in entry.node.op.traits and not stopped:
-                return PiecewiseConstant(_line(entry), entry.node.op.type, detour=True)
+                return PiecewiseConstant(line_of(entry.node), entry.node.op.type, detour=True)
     last = _meeting(probe, probe.sources[source])
-    return Cancelled(NO_LINE) if last is None else Cancelled(_line(last), last.node.op.type)
+    return Cancelled(NO_LINE) if last is None else Cancelled(line_of(last.node), last.node.op.type)

@@ -14,8 +14,8 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import MADE, scope_of, statements_under_tape
-from gradtape._src.explain.codes.instead import used_under_tape
-from gradtape._src.explain.codes.unused import Unknown, Unused
+from gradtape._src.explain.codes.instead import uses_under_tape
+from gradtape._src.explain.codes.unused import Unknown, Unused, not_used
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # attributes that do not use a variable's value
+SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)  # conditions that an answer repeats
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -44,19 +45,15 @@ class BranchNotTaken(Evidence):
     def said(self, w: Words) -> Said:
         match self.of:
             case "try":
-                return Said(
-                    f"{w.source} is used in a `try` that failed, and `{text.text(self.line)}` hides its error",
-                    "print the error, or leave the except clause out, and do what the error says",
-                )
+                cause = f"{w.source} is used in a `try` that failed, and `{text.text(self.line)}` hides its error"
+                return Said(cause, "print the error, or leave the except clause out, and do what the error says")
             case "loop":
                 zeros = "" if self.step is not None else ", or ask for `unconnected_gradients='zero'`"  # a function returns zeros
                 cause = f"{w.source} is used in the loop {self.written}, which made no trip"
                 return Said(cause, f"let the loop run once at least{zeros}")
             case "one":
-                return Said(
-                    f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there",
-                    f"let the condition take it in, or leave {w.source} out of the sources",
-                )
+                cause = f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there"
+                return Said(cause, f"let the condition take it in, or leave {w.source} out of the sources")
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
@@ -76,16 +73,9 @@ class BranchNotTaken(Evidence):
                 )
 
 
-class NeverCalled(Unused):
-    """A function that uses the source did not run under the tape."""
-
-    function: str
-
-    def why(self, w: Words) -> str:
-        return f": `{self.function}`, which uses it, did not run under the tape"
-
-    def mend(self, w: Words) -> str:
-        return f"call `{self.function}` and compute {w.target} from what it gives, or leave {w.source} out of the sources"
+def _of_a_function(b: Evidence, w: Words, function: str) -> Said:
+    mend = f"call `{function}` and compute {w.target} from what it gives, or leave {w.source} out of the sources"
+    return not_used(w, f": `{function}`, which uses it, did not run under the tape", mend)
 
 
 @of_no_way(40)
@@ -107,12 +97,12 @@ def _never_called(case: Apart) -> Evidence | None:
     """Find the function by the lines that the interpreter noted; ops alone do not tell that it was not called."""
     noted, name = None if case.view.tape is None else case.view.tape.lines, text.file(case.made)
     tree = text.tree(name)
-    if noted is None or name is None or tree is None or used_under_tape(case.view, case.source):
+    if noted is None or name is None or tree is None or uses_under_tape(case.view, case.source.names):
         return None
     ran, file = Ran((), noted), file_of(tree)
     functions = [function for use in file.uses(tree, frozenset(case.names)) if (function := file.function(use)) is not None]
     idle = [function for function in functions if function.name not in MADE and not ran.saw(name, function.body, function.lineno)]
-    return NeverCalled(case.made, function=idle[0].name) if idle else None
+    return Unused(case.made, tell=functools.partial(_of_a_function, function=idle[0].name)) if idle else None
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
@@ -166,7 +156,10 @@ class Unrun:
         line = text.line_in(self._name, part.lineno)
         asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
         by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
-        flag, wanted = _flag(line, part, choice.branch), None if by_value else _setting(part, choice.branch)
+        condition, true = _condition(part, choice.branch)
+        truth = "true" if true else "false"
+        wanted = f"`{ast.unparse(condition)}` {truth} there" if not by_value and isinstance(condition, SIMPLE) else None
+        flag = _flag(line, condition, true)
         return BranchNotTaken(line, of="loop" if loop else "branch", flag=flag, by_value=by_value, wanted=wanted)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
@@ -185,7 +178,8 @@ class Unrun:
             return own
         named = [] if function in (None, self._asker) else self._file.mentions(function.name, self._file.scope(function))
         calls = self._file.mentions(*self._file.kept_in(deferred))
-        calls += [n for n in named if not self._entered(function) or any(c.failed for c in self._file.way(n)[1])]
+        tried = [n for n in named if any(isinstance(c.part, ast.Try) for c in self._file.way(n)[1])]
+        calls += tried if self._entered(function) else named
         decided = (self._decided(call, call) for call in calls)
         reached = self._ran.noted is None and any(self._entered(self._file.function(call)) for call in named)
         return next((d for d in decided if d is not None), own if reached else None)
@@ -197,9 +191,9 @@ class Unrun:
 
     def _ran_in(self, choice: Choice) -> bool:
         """Return whether the branch of a choice is known to have run."""
-        if choice.failed and self._ran.noted is not None:
+        if isinstance(choice.part, ast.Try) and self._ran.noted is not None:
             return not any(handler.lineno in self._ran.noted.get(self._name, ()) for handler in choice.part.handlers)
-        return self._ran.saw(self._name, choice.branch, sys.maxsize if choice.deferred else choice.part.lineno)
+        return self._ran.saw(self._name, choice.branch, sys.maxsize if isinstance(choice.part, ast.Call) else choice.part.lineno)
 
     def _asks(self, function: Any, part: Any) -> bool:
         """Return whether a part of the asking function contains the gradient call, or follows it."""
@@ -212,12 +206,10 @@ class Unrun:
 
 
 class Choice(NamedTuple):
-    """A statement or call that decides whether a `branch` runs. `failed`: a `try`; `deferred`: one of several functions."""
+    """A statement, or a call of one of several functions such as `tf.cond`, that decides whether a `branch` runs."""
 
     part: Any
     branch: Sequence[ast.AST]
-    failed: bool = False
-    deferred: bool = False
 
 
 class File:
@@ -315,21 +307,16 @@ class File:
                 yield Choice(around, body if node in body else other)
             case ast.IfExp(test=test) if node is not test:
                 yield Choice(around, [node])
-            case ast.While(body=body) | ast.For(body=body) if node in body:
+            case ast.While(body=body) | ast.For(body=body) | ast.Try(body=body, handlers=[_, *_]) if node in body:
                 yield Choice(around, body)
-            case ast.Try(body=body, handlers=[_, *_]) if node in body:
-                yield Choice(around, body, failed=True)
             case ast.match_case(body=body) if node in body:
                 yield Choice(self.parents[around], body)
             case ast.Call(args=given) if deferred is not None and node is not around.func:
                 if callee(around) in CHOICES or (callee(around) == "while_loop" and node in given[1:2]):
-                    yield Choice(around, [deferred], deferred=True)
+                    yield Choice(around, [deferred])
 
 
-@functools.lru_cache(64)
-def file_of(tree: ast.Module) -> File:
-    """Return the File of a syntax tree; many questions share it."""
-    return File(tree)
+file_of = functools.lru_cache(64)(File)  # many questions share the File of a syntax tree
 
 
 def _written(node: ast.AST) -> set[str]:
@@ -349,32 +336,28 @@ def _last(node: ast.expr) -> str:
     return ""
 
 
-def _flag(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
-    """Return the argument with which a branch would have run, if an argument alone decides; None for other conditions."""
-    wanted: bool | str | None
-    match node:
-        case ast.If(test=ast.Name(name)) | ast.IfExp(test=ast.Name(name)):
-            wanted = missed in (node.body, [node.body])
-        case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(name))) | ast.IfExp(test=ast.UnaryOp(ast.Not(), ast.Name(name))):
-            wanted = missed not in (node.body, [node.body])
-        case ast.If(test=ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)])):
-            wanted = None if isinstance(how, ast.Is) == (missed is node.body) else "…"
+def _condition(node: ast.AST, missed: Sequence[ast.AST]) -> tuple[ast.expr | None, bool]:
+    """Return the condition of an `if` without its `not`, and whether a branch needs it to be true; None for other statements."""
+    if not isinstance(node, (ast.If, ast.IfExp)):
+        return None, True
+    asked, wanted = node.test, missed in (node.body, [node.body])
+    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+        asked, wanted = asked.operand, not wanted
+    return asked, wanted
+
+
+def _flag(line: Line, condition: ast.expr | None, true: bool) -> str | None:
+    """Return the argument of the line's function that makes a condition `true` or false; None if no argument alone decides."""
+    match condition:
+        case ast.Name(name):
+            wanted = str(true)
+        case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)]):
+            wanted = "None" if isinstance(how, ast.Is) == true else "…"
         case _:
             return None
     arguments = getattr(scope_of(line), "args", None)
     given = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]] if isinstance(arguments, ast.arguments) else []
     return f"{name}={wanted}" if name in given else None
-
-
-def _setting(node: ast.AST, missed: Sequence[ast.AST]) -> str | None:
-    """Return the value that an attribute, an entry or a name must have for a branch, in words; None for other conditions."""
-    if not isinstance(node, (ast.If, ast.IfExp)):
-        return None
-    asked, wanted = node.test, missed in (node.body, [node.body])
-    while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
-        asked, wanted = asked.operand, not wanted
-    plain = isinstance(asked, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
-    return f"`{ast.unparse(asked)}` {'true' if wanted else 'false'} there" if plain else None
 
 
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:

@@ -187,21 +187,12 @@ def _foreign(b: Evidence) -> str | None:
         tree = ast.parse(text.text(b.line) or "")
     except SyntaxError:  # the line is only part of a statement
         return None
-    own = functions_of(b.line)
-    names = [(ast.unparse(n.func), n.func) for n in within(tree, ast.Call)]
-    for called, _ in names:
+    own, whole = functions_of(b.line), text.tree(text.file(b.line))
+    functions = [n.func for n in within(tree, ast.Call)]
+    for called in map(ast.unparse, functions):
         name = called.rpartition(".")[2]
         if name in FOREIGN and name not in own and not called.startswith("tf."):
             return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"
-    for called, function in names:
-        root = called.partition(".")[0]
-        plain = isinstance(function, ast.Name) and not hasattr(builtins, called)
-        if plain and called not in own and called not in _defined(b) and root not in ("tf", "np", "math"):
-            return f"try what computes the same as `{called}` with tf.* functions, or wrap it in tf.custom_gradient"
-    return None
-
-
-def _defined(b: Evidence) -> set[str]:
-    """Return the names of the file's classes and assigned values, whose calls are not those of a library."""
-    tree = text.tree(text.file(b.line))
-    return {n.name for n in within(tree, ast.ClassDef)} | named_in(tree, ast.Store)
+    known = {*own, *dir(builtins), *[n.name for n in within(whole, ast.ClassDef)], *named_in(whole, ast.Store)}
+    other = next((f.id for f in functions if isinstance(f, ast.Name) and f.id not in known), None)
+    return other and f"try what computes the same as `{other}` with tf.* functions, or wrap it in tf.custom_gradient"

@@ -36,24 +36,23 @@ class Given(NamedTuple):
     at: int
 
 
-class InForward(NamedTuple):
-    """The forward op computes the value; `dtype` is the dtype whose range is too small, if that is the reason."""
+class Computed(NamedTuple):
+    """The op computes the value itself, or its gradient does if not `forward`.
 
+    `dtype` is the dtype whose range is too small, if that is the reason. `equal` names a decomposition's equal eigenvalues or
+    singular values.
+    """
+
+    forward: bool
     dtype: str | None = None
-
-
-class InBackward(NamedTuple):
-    """The op's gradient computes the value; `equal` names the equal eigenvalues or singular values of a decomposition."""
-
-    dtype: str | None
-    equal: str | None
+    equal: str | None = None
 
 
 class NonFinite(Evidence):
     """`reaches`: the target is not finite. `masked`: only the gradient is not finite. A `bound` makes both finite."""
 
     page = "nan"
-    how: Assigned | Written | Given | InForward | InBackward | None = None
+    how: Assigned | Written | Given | Computed | None = None
     reaches: bool = False
     masked: bool = False
     bound: Bound | None = None
@@ -88,12 +87,10 @@ class NonFinite(Evidence):
                     cause,
                     "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
                 )
-            case InForward(dtype=str(dtype)) | InBackward(dtype=str(dtype)):
-                gives = (
-                    f"takes a value too small for {dtype}" if self.op == log.op.type else f"gives a value too large for {dtype}"
-                )
-                return Said(f"{self.op} in {self.written} {gives}, and it reaches {reached}", *self._smaller(dtype))
-            case InBackward(equal=str(equal)):
+            case Computed(dtype=str(dtype)):
+                gives = "takes a value too small" if self.op == log.op.type else "gives a value too large"
+                return Said(f"{self.op} in {self.written} {gives} for {dtype}, and it reaches {reached}", *self._smaller(dtype))
+            case Computed(equal=str(equal)):
                 return Said(
                     f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative, "
                     f"which reaches {w.source}",
@@ -101,7 +98,7 @@ class NonFinite(Evidence):
                     "eigenvalue_sum, singular_value_function or singular_value_sum, which have derivatives there; else add "
                     "something to the matrix that sets them apart",
                 )
-            case InForward():
+            case Computed(forward=True):
                 cause = f"{self.op} in {self.written} gives a value that is not finite, and it reaches {reached}"
             case _:
                 cause = f"the derivative of {self.op} in {self.written} is not finite at this value, and it reaches {w.source}"
@@ -114,11 +111,9 @@ class NonFinite(Evidence):
         """Return the advice for a value beyond the range of a dtype."""
         if not self.masked and dtype in ("float16", "bfloat16"):
             return wider(dtype, "scale the values down"), None
-        return (
-            (SMALLER, None)
-            if self.op == _pow.op.type and not self.masked
-            else at_the_edge(self, SMALLER, self.bound, masked=self.masked)
-        )
+        if not self.masked and self.op == _pow.op.type:
+            return SMALLER, None
+        return at_the_edge(self, SMALLER, self.bound, masked=self.masked)
 
 
 class NanOrigin(NonFinite):

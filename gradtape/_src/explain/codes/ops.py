@@ -57,10 +57,8 @@ class NotFloating(Index):
                 "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
             )
         if self.through is not None:
-            return Said(
-                f"{self.written} casts to a dtype that is not floating, and what follows has no derivative either",
-                f"pass the gradient straight through all of it: `x + tf.stop_gradient({self.through}(x) - x)`",
-            )
+            cause = f"{self.written} casts to a dtype that is not floating, and what follows has no derivative either"
+            return Said(cause, f"pass the gradient straight through all of it: `x + tf.stop_gradient({self.through}(x) - x)`")
         if self.cast:
             cause = f"{self.written} casts to a dtype that is not floating, and integers have no derivative"
             if cast_there and self.then is not None:
@@ -75,10 +73,8 @@ class NotFloating(Index):
         if advice := declared(self.op):  # an order of places must be replaced by an order of values
             cause = f"{self.op} in {self.written} gives numbers of places, and an order has no derivative"
             return Said(cause, in_its_words(advice, self)[0])
-        return Said(
-            f"{self.op} in {self.written} gives a dtype that is not floating, through which no gradient flows",
-            "go on with floating values, not with integers or bools that are made of them",
-        )
+        cause = f"{self.op} in {self.written} gives a dtype that is not floating, through which no gradient flows"
+        return Said(cause, "go on with floating values, not with integers or bools that are made of them")
 
     def _source(self, w: Words) -> Said:
         """Return the sentences about a source that is not floating itself."""
@@ -88,10 +84,8 @@ class NotFloating(Index):
                 "ask for the gradient of what is taken: watch what the embedding gives, and take that as the source",
             )
         made = rewritten.as_floating(self.line)
-        return Said(
-            f"{w.source} is not floating, and only floating and complex tensors have gradients",
-            f"make {w.source} with dtype=tf.float32{f': `{made}`' if made else ''}",
-        )
+        cause = f"{w.source} is not floating, and only floating and complex tensors have gradients"
+        return Said(cause, f"make {w.source} with dtype=tf.float32{f': `{made}`' if made else ''}")
 
 
 class NotDifferentiable(Index):
@@ -117,10 +111,8 @@ class NoGradientRegistered(OfOp):
     code, when, named = "no_gradient_registered", "an op without a gradient function", "the op"
 
     def said(self, w: Words) -> Said:
-        return Said(
-            f"no gradient is registered for {self.op} in {self.written}",
-            f'register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient',
-        )
+        cause = f"no gradient is registered for {self.op} in {self.written}"
+        return Said(cause, f'register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient')
 
 
 class Stopped(OfOp):

@@ -113,15 +113,9 @@ class Placed(Evidence):
 
     def of_kept(self) -> Said:
         """Return the sentences about a value that was computed once and not again under this tape."""
-        return Said(
-            f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it",
-            "compute it anew under each tape, "
-            + (
-                f"by `@property` in the place of `{self.kept}`"
-                if "cached_property" in str(self.kept)
-                else f"without `{self.kept}`"
-            ),
-        )
+        cause = f"{self.written} ran before this tape opened, and `{self.kept}` keeps what it gave, so the tape has not seen it"
+        anew = "by `@property` in the place of" if "cached_property" in str(self.kept) else "without"
+        return Said(cause, f"compute it anew under each tape, {anew} `{self.kept}`")
 
 
 class OutsideTape(Placed):
@@ -141,10 +135,8 @@ class OutsideTape(Placed):
                 "open one tape around all of it, with this line inside; or add up the gradients of the parts",
             )
         if (given := self.minimize) is not None:
-            return Said(
-                f"{self.written} ran before `{given}` opened its tape, so the tape has not seen it",
-                f"compute it in the function that `{given}` is given",
-            )
+            cause = f"{self.written} ran before `{given}` opened its tape, so the tape has not seen it"
+            return Said(cause, f"compute it in the function that `{given}` is given")
         moved = f"{self.moved('into', 'in')} the tape's `with` block"
         if self.loop is not None:
             moved = f"open the tape before the loop in line {self.loop}, and let the loop run in its `with` block"
@@ -201,10 +193,8 @@ class OtherTape(Placed):
         if self.kept is not None:
             return self.of_kept()
         if self.into is not None:
-            return Said(
-                f"{self.written} takes what {cited(self.into)} computed in an earlier step, under the tape of that step",
-                "take what this step computes; what is kept of an earlier one is a constant",
-            )
+            cause = f"{self.written} takes what {cited(self.into)} computed in an earlier step, under the tape of that step"
+            return Said(cause, "take what this step computes; what is kept of an earlier one is a constant")
         cause = f"{self.written} was recorded by another tape"
         if self.loop is not None:
             before = f"open {w.tape} before the loop in line {self.loop}, and leave out the tape in it"
@@ -248,20 +238,16 @@ class TapeUsed(Evidence):
         if self.reset:
             cause = f"{self.written} made the tape forget what was before it"
             return Said(cause, f"do it before, or leave out `{w.tape}.reset()`")
-        return Said(
-            f"{self.written} used up the tape: one that is not persistent gives one set of gradients",
-            "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call",
-        )
+        cause = f"{self.written} used up the tape: one that is not persistent gives one set of gradients"
+        return Said(cause, "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call")
 
 
 class OtherThread(Evidence):
     code, when, named = "other_thread", "the op ran in another thread", "the op"
 
     def said(self, w: Words) -> Said:
-        cause, mend = (
-            f"{self.written} ran in another thread, and a tape records its own thread",
-            "compute it in the thread of the tape",
-        )
+        cause = f"{self.written} ran in another thread, and a tape records its own thread"
+        mend = "compute it in the thread of the tape"
         found = None if self.line[0] is None else in_a_thread(self.line)
         return Said(cause, mend if found is None else f"{mend}: `{found[1]}`, in the place of `{found[0]}`")
 

@@ -33,10 +33,8 @@ class State(Evidence):
 
     def said(self, w: Words) -> Said:
         if self.new:
-            return Said(
-                f"{self.written} made a Variable of the value, and state stops gradients",
-                "use the tensor itself, without tf.Variable",
-            )
+            cause = f"{self.written} made a Variable of the value, and state stops gradients"
+            return Said(cause, "use the tensor itself, without tf.Variable")
         if self.of_a_metric:
             return Said(
                 f"{self.written} is a metric's: the value went into its state, and state stops gradients",

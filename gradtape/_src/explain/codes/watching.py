@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradtape._src.core.programs.op import Op
 from gradtape._src.explain import source as text
+from gradtape._src.explain.codes.instead import uses_under_tape
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import RESULT, Name, Step
 from gradtape._src.explain.words import Words
@@ -38,10 +39,8 @@ class WatchedLate(Evidence):
 
     def said(self, w: Words) -> Said:
         place = "the line after the one that computes it" if self.made else "the beginning of the tape"
-        return Said(
-            f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands",
-            f"move `{w.tape}.watch({w.code})` to {place}",
-        )
+        cause = f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands"
+        return Said(cause, f"move `{w.tape}.watch({w.code})` to {place}")
 
 
 class Rebound(Evidence):
@@ -130,6 +129,5 @@ def _only_kept(case: Apart) -> Evidence | None:
     view, source = case.view, case.source
     if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
         return None
-    uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]
-    step = min(uses, key=lambda step: step.at, default=None)
-    return None if step is None else NotTrainable(step.line, step.how, step, unused=True)
+    uses = uses_under_tape(view, source.names)
+    return NotTrainable(uses[0].line, uses[0].how, uses[0], unused=True) if uses else None

@@ -14,10 +14,10 @@ from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
-from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
-from gradtape._src.explain.probe import array, value
+from gradtape._src.explain.precision import as_it_is, contribution_at, finite, flat, lost, underflow
+from gradtape._src.explain.probe import array, line_of, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty, never_below_zero
+from gradtape._src.explain.varied import Tried, elsewhere, empty, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -56,10 +56,8 @@ class DeadRelu(Share):
     def said(self, w: Words) -> Said:
         if self.met:
             return self.reached(w)
-        return Said(
-            f"{self.share} of the units of {self.op} in {self.written} are inactive, and with them all that the target uses",
-            "try tf.nn.leaky_relu, a smaller rate, or another initialization",
-        )
+        cause = f"{self.share} of the units of {self.op} in {self.written} are inactive, and with them all that the target uses"
+        return Said(cause, "try tf.nn.leaky_relu, a smaller rate, or another initialization")
 
 
 class Clipped(Share):
@@ -79,10 +77,8 @@ class Clipped(Share):
                 "values come from the same samples",
             )
         if self.live:
-            return Said(
-                f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses",
-                "give each of the two values a part in the loss, such as its own loss, or their mean",
-            )
+            cause = f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses"
+            return Said(cause, "give each of the two values a part in the loss, such as its own loss, or their mean")
         if self.zero and self.op == maximum.op.type:
             return Said(
                 f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing there says which way is "
@@ -115,14 +111,10 @@ class Saturated(OfZeros):
         if self.met:
             return Said(f"{w.target} is 0 already: {self.written} compares what is as it should be, by far", MET)
         if self.alone:
-            return Said(
-                f"{self.op} in {self.written} is over an axis of one element, where it always gives 1",
-                "try tf.sigmoid for one output, or give the softmax an output for each class",
-            )
-        return Said(
-            f"{self.op} in {self.written} is saturated: it is flat where its input is",
-            "try to scale its input down" + (LOGITS if self.op in SHARES else ""),
-        )
+            cause = f"{self.op} in {self.written} is over an axis of one element, where it always gives 1"
+            return Said(cause, "try tf.sigmoid for one output, or give the softmax an output for each class")
+        cause = f"{self.op} in {self.written} is saturated: it is flat where its input is"
+        return Said(cause, "try to scale its input down" + (LOGITS if self.op in SHARES else ""))
 
 
 class PiecewiseConstant(OfZeros):
@@ -151,10 +143,8 @@ class MaskedOut(Share):
         if self.empty:
             cause = f"{self.written} keeps no element at all, so nothing of {w.source} is left"
             return Said(cause, "check the condition: it holds nowhere")
-        return Said(
-            f"the mask in {self.written} is 0 in {self.share} of its elements, and wherever {w.source} counts",
-            "check the mask: it leaves nothing of this source",
-        )
+        cause = f"the mask in {self.written} is 0 in {self.share} of its elements, and wherever {w.source} counts"
+        return Said(cause, "check the mask: it leaves nothing of this source")
 
 
 class ZeroFactor(OfZeros):
@@ -191,10 +181,8 @@ class DroppedOut(Share):
     code, when = "dropped_out", "dropout dropped it"
 
     def said(self, w: Words) -> Said:
-        return Said(
-            f"dropout in {self.written} dropped {self.share} of the elements, and all that {w.source} reaches",
-            "try a lower rate, or ask again: other elements are dropped the next time",
-        )
+        cause = f"dropout in {self.written} dropped {self.share} of the elements, and all that {w.source} reaches"
+        return Said(cause, "try a lower rate, or ask again: other elements are dropped the next time")
 
 
 class Underflow(OfZeros):
@@ -230,14 +218,10 @@ class NotSelected(OfZeros):
 
     def said(self, w: Words) -> Said:
         if self.op in PARTS:
-            return Said(
-                f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}",
-                "let the target depend on both parts, such as by tf.math.angle, or leave the source out",
-            )
-        return Said(
-            f"{self.op} in {self.written} takes other elements than those of {w.source}",
-            "use what the target takes, or leave the source out",
-        )
+            cause = f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}"
+            return Said(cause, "let the target depend on both parts, such as by tf.math.angle, or leave the source out")
+        cause = f"{self.op} in {self.written} takes other elements than those of {w.source}"
+        return Said(cause, "use what the target takes, or leave the source out")
 
 
 class Stationary(OfZeros):
@@ -246,10 +230,8 @@ class Stationary(OfZeros):
 
     def said(self, w: Words) -> Said:
         if self.op is not None and self.op.startswith(CUSTOM.type):
-            return Said(
-                f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here",
-                "look at what that function returns for what it is given",
-            )
+            cause = f"the gradient function of the tf.custom_gradient that {self.written} calls gives zeros here"
+            return Said(cause, "look at what that function returns for what it is given")
         mend = "try to start from another value"
         if self.met:
             mend = f"{w.target} is 0 already: nothing is left to learn from these values; else try to start from another one"
@@ -270,10 +252,8 @@ class Cancelled(OfZeros):
                     "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
                 )
             case "inputs":
-                return Said(
-                    f"{self.written} takes the same value several times, and what comes back along them adds up to 0",
-                    "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`",
-                )
+                cause = f"{self.written} takes the same value several times, and what comes back along them adds up to 0"
+                return Said(cause, "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`")
             case "elements":
                 return Said(
                     f"what flows back through {self.op} in {self.written} adds up to 0: to shift all of {w.source} changes "
@@ -300,15 +280,10 @@ def _too_large(tried: Tried) -> Evidence | None:
     makers = [probe.maker[factor]] if factor in probe.maker else []
     found = [from_values(probe, e) for e in (tried.entry, *makers)]
     large = next((e for e in found if e is not None and not given(probe, e)), None)
-    if large is None or not (makers or tried.changed(_finite)):
+    if large is None or not (makers or tried.changed(finite)):
         return None
-    node = large.node
-    bound = bound_of(probe, large)
-    return Overflow((node.code, node.offset), node.op.type, dtype=node.aval.type.name, bound=bound)
-
-
-def _finite(node: Any, values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, np.ones((), values.dtype)) if node.aval.inexact else values
+    node, bound = large.node, bound_of(probe, large)
+    return Overflow(line_of(node), node.op.type, dtype=node.aval.type.name, bound=bound)
 
 
 @of_zeros(10)
@@ -328,15 +303,10 @@ def _of_a_hard_sigmoid(tried: Tried) -> Evidence | None:
 
 @of_zeros(40)
 def _every_margin_met(tried: Tried) -> Evidence | None:
-    if (
-        tried.leaves not in ("unit", "bound")
-        or np.any(value(tried.entry.node))
-        or not (tried.met and never_below_zero(tried.probe, tried.entry))
-    ):
+    if not tried.met or tried.leaves not in ("unit", "bound") or np.any(value(tried.entry.node)):
         return None
-    if not np.all(array(tried.cotangent) >= 0):  # another value than 0 might make the target smaller
-        return None
-    return (DeadRelu if tried.leaves == "unit" else Clipped)(*tried.at, met=True)
+    least = never_below_zero(tried.probe, tried.entry) and np.all(array(tried.cotangent) >= 0)  # no other value is better
+    return (DeadRelu if tried.leaves == "unit" else Clipped)(*tried.at, met=True) if least else None
 
 
 @of_zeros(50)
@@ -379,7 +349,7 @@ def _left(tried: Tried) -> Evidence | None:
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
-        joined = None if live or tried.joined is None else (tried.joined.node.code, tried.joined.node.offset)
+        joined = None if live or tried.joined is None else line_of(tried.joined.node)
         return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=joined)
     if not tried.leaves:
         return None
@@ -407,14 +377,13 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
     if tried.comes_from(tried.factor, _random) and not np.all(values):
         return DroppedOut(*tried.at, fraction=fraction)
     if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
-        return MaskedOut((entry.node.code, entry.node.offset), entry.node.op.type, fraction=fraction)
-    maker = tried.probe.maker.get(copied)
-    made = copied if maker is None else maker.node
+        return MaskedOut(line_of(entry.node), entry.node.op.type, fraction=fraction)
+    given = copied not in tried.probe.maker
     return ZeroFactor(
         *tried.at,
         at=tried.entry.inputs.index(tried.factor),
-        made=(made.code, made.offset),
-        origin=journal.origin_of(copied) if maker is None else None,
+        made=line_of(copied),
+        origin=journal.origin_of(copied) if given else None,
         traced=copied in tried.probe.traced,
     )
 
