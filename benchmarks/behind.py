@@ -53,10 +53,19 @@ BEHIND = (
     ),
     Behind(
         "cpu",
-        "tl tl2 tl5",
-        "The first forty steps run node by node, at two to four times the time of the later ones. Of those of (tl5) half looks "
-        "at 40 columns of indices on the host.",
-        "One context for all of these: no difference.",
+        "tl tl4 tl12",
+        "XLA's programs take 0.15 of 0.44 ms in (tl). The rest is Python: Keras's, the comparison of the layers' state, the key of "
+        "the optimizer, the records that are replayed. Of (tl12) two fifths cut 40 columns of indices and look at them, one by one.",
+        "Losses and metrics are replayed as layers are: (tl) took 0.56 ms.",
+        "One run on the host for all values that a record's checks need.",
+    ),
+    Behind(
+        "cpu",
+        "tl5 tl6 tl7 tl10 tl11 tl13 n6",
+        "Kernels: a step takes 0.7 to 1.1 times as long as in gradtape's `fit`. TensorFlow's convolutions are oneDNN's, with code for "
+        "these processors. The gradient to a filter of 3 × 3 cells from 32 or 64 channels takes 8 ms of CPU time, Eigen's 15 to 24.",
+        "Products for filters of one cell and for few channels: inverted residuals in 85 ms of CPU time for 134. Products with "
+        "patches elsewhere: 1.1 to 7 times as long. oneDNN through `jax.ffi`: see docs/dependencies.md.",
         "Open.",
     ),
     Behind(
@@ -75,7 +84,7 @@ BEHIND = (
     ),
     Behind(
         "cpu",
-        "hn hn2 hn3 hn5 hn6 hn7 hn8 hn11 hn13",
+        "hn3 hn5 hn6 hn7 hn10 hn11 hn13",
         "A step is one program. LLVM takes four fifths of compiling it, 22 ms of CPU time a kernel: 60 for the autoencoder, 63 "
         "for the stem, 92 for the U-Net, 376 for the inverted residuals. A third are Adam's, three a variable. Of the stem's "
         "3.5 s of CPU time half are its eight steps, 0.22 s each for TensorFlow's 0.12.",
@@ -86,7 +95,14 @@ BEHIND = (
     ),
     Behind(
         "cpu",
-        "k k10 l",
+        "hn12",
+        "Eight steps run node by node, each op on NumPy: nothing is compiled, for one epoch is too short to gain by it.",
+        "Ops on NumPy run in C.",
+        "As for (tl12).",
+    ),
+    Behind(
+        "cpu",
+        "k k10 k100000 l",
         "XLA's CPU compiler makes a kernel of each op that it does not fuse, and from ten kernels on a trip costs "
         "more. In (k10) it is Python: 7 µs of a call, of which 4 are wrapping results and finding the function.",
         "Loops compiled as one function take a third to a half of the time, and some others ten times as long: "
@@ -106,7 +122,7 @@ BEHIND = (
     ),
     Behind(
         "cpu",
-        "l2 hv",
+        "l2 hv o3",
         "The compiled program takes as long as JAX's; the rest is the call in Python, 7 to 10 µs.",
         "Results are made, and variables assigned, in C.",
         "Open.",
@@ -117,13 +133,6 @@ BEHIND = (
         "PyTorch runs the many small products in parallel; in XLA they take 8.8 ms by themselves.",
         "Seven arrays kept for each trip instead of twelve, each written once. By hand in JAX the best form took 9.2 ms.",
         "Open.",
-    ),
-    Behind(
-        "cpu",
-        "ja",
-        "Measured while the machine was slow: JAX took twice as long as in the whole run, which gave 0.22.",
-        "–",
-        "A run on a quiet machine.",
     ),
     Behind(
         "cpu",
@@ -148,13 +157,6 @@ BEHIND = (
         "an axis of length 1. From run to run folx takes 0.46 to 1.25 ms: the C library gives memory back.",
         "Summands are vectors, so one of two copies is gone: 0.49 ms for 0.55.",
         "No axes of length 1 in the ops between the products.",
-    ),
-    Behind(
-        "cpu",
-        "fp",
-        "At its border: 0.48 to 0.52 in four runs. A trip of a solver takes 4.1 µs, the product in it 3.3.",
-        "The adjoint's solver takes each norm once a trip.",
-        "To stop the adjoint at the user's tolerance would save 40 µs, and cost digits.",
     ),
     Behind(
         "gpu",
