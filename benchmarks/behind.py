@@ -54,16 +54,16 @@ BEHIND = (
     Behind(
         "cpu",
         "tl tl4 tl12",
-        "XLA's programs take 0.15 of 0.44 ms in (tl). The rest is Python: Keras's, the comparison of the layers' state, the key of "
-        "the optimizer, the records that are replayed. Of (tl12) two fifths cut 40 columns of indices and look at them, one by one.",
+        "XLA's programs take 0.15 of 0.44 ms in (tl). The rest is Python: Keras's, comparing the layers' state, the key of the "
+        "optimizer, replaying records. Of (tl12) two fifths cut 40 columns of indices and look at them, one by one.",
         "Losses and metrics are replayed as layers are: (tl) took 0.56 ms.",
         "One run on the host for all values that a record's checks need.",
     ),
     Behind(
         "cpu",
         "tl5 tl6 tl7 tl10 tl11 tl13 n6",
-        "Kernels: a step takes 0.7 to 1.1 times as long as in gradtape's `fit`. TensorFlow's convolutions are oneDNN's, with code for "
-        "these processors. The gradient to a filter of 3 × 3 cells from 32 or 64 channels takes 8 ms of CPU time, Eigen's 15 to 24.",
+        "Kernels: a step takes 0.7 to 1.1 times as long as in gradtape's `fit`. TensorFlow's convolutions are oneDNN's, for "
+        "these processors. Its gradient to a filter of 3 × 3 cells from 64 channels to 32 takes 8 ms of CPU time, Eigen's 15.",
         "Products for filters of one cell and for few channels: inverted residuals in 85 ms of CPU time for 134. Products with "
         "patches elsewhere: 1.1 to 7 times as long. oneDNN through `jax.ffi`: see docs/dependencies.md.",
         "Open.",
