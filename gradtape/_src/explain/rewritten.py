@@ -11,7 +11,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.evidence import Span
-from gradtape._src.explain.syntax import LISTED, mentioned, named_in, statements_of, within
+from gradtape._src.explain.syntax import LISTED, SIMPLE, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # NumPy functions and their names in TensorFlow, where the arguments have the same meaning.
@@ -44,7 +44,6 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
 }  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
-REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # kinds of statements that are rewritten
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # these return a tensor unchanged
 
@@ -52,7 +51,7 @@ AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  
 def with_tensors(line: Line) -> str | None:
     """Rewrite the statement without NumPy, `.numpy()` and `float()`; None if these rewrites do not suffice."""
     found = text.statement(line)
-    if not isinstance(found, REWRITTEN):
+    if not isinstance(found, SIMPLE):
         return None
     change = _ToTensors()
     changed = ast.unparse(ast.fix_missing_locations(change.visit(ast.parse(ast.unparse(found)))))
@@ -66,7 +65,7 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
     """
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
-    for part in [n for n in within(scope, REWRITTEN) if n.lineno > at]:
+    for part in [n for n in within(scope, SIMPLE) if n.lineno > at]:
         change = _ToTensors({name or ""})
         whole = ast.unparse(change.visit(ast.parse(ast.unparse(part))))
         if change.unknown:
@@ -80,7 +79,7 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
 def without_call(line: Line) -> str | None:
     """Rewrite the statement with the line's `stop_gradient` call replaced by its argument; None if the call is ambiguous."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
-    if not isinstance(found, REWRITTEN):
+    if not isinstance(found, SIMPLE):
         return None
     called = [n for n in within(found, ast.Call) if ast.unparse(n.func).endswith("stop_gradient") and n.args]
     if len(called) > 1:

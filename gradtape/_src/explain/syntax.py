@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)  # statements without a block that compute something
 LISTED = ("append", "extend", "insert")  # list methods, which accept tensors as well as arrays
 Kind = TypeVar("Kind", bound=ast.AST)
 

@@ -62,7 +62,7 @@ class Words:
         file, line = text.file(broken.line), text.number(broken.line)
         said = said._replace(cause=_with_short_places(_as_called(broken, said.cause), file))
         process = hooks.clients.process()
-        made = fixes(broken.line, said, self.asked, self.tape)
+        made = fixes(broken.line, said, self.asked)
         sentences = _sentence(said.cause), _sentence(said.mend)
         return Diagnosis(broken.code, file, line, broken.op, *sentences, also, process, made, _apart=broken.apart)
 
