@@ -34,6 +34,10 @@ METHODS = {  # methods of arrays
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
+SAMPLED = {  # random numbers as functions of two parameters and of noise that does not depend on them
+    "random.normal": "{0} + ({1}) * tf.random.normal(tf.shape({0}))",
+    "random.uniform": "{0} + ({1} - ({0})) * tf.random.uniform(tf.shape({0}))",
+}
 LONGEST_ARGUMENT = 60
 STABLE = {  # formula → the function that computes it; `rest` are the other arguments
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
@@ -67,12 +71,10 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
     found: dict[str, str] = {}
     for part in [n for n in within(scope, SIMPLE) if n.lineno > at]:
         change = _ToTensors({name or ""})
-        whole = ast.unparse(change.visit(ast.parse(ast.unparse(part))))
+        change.visit(ast.parse(ast.unparse(part)))
         if change.unknown:
             return None
-        for before, now in change.made.items() if whole else ():
-            if now != name:
-                found.setdefault(before, now)
+        found |= {before: now for before, now in change.made.items() if now != name and before not in found}
     return list(found.items())
 
 
@@ -236,7 +238,7 @@ def _with(whole: ast.AST, part: ast.expr, code: str) -> str:
     """Return the source text of an expression or statement with a part replaced by code."""
     copies: dict[int, Any] = {}
     copied = copy.deepcopy(whole, copies)
-    return ast.unparse(_Put(copies[id(part)], ast.parse(code, mode="eval").body).visit(copied))
+    return ast.unparse(_Put(copies[id(part)], _parsed(code)).visit(copied))
 
 
 def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
@@ -245,19 +247,20 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
     The `where` is in the statement, or below and takes the statement's result.
     """
     found, name = text.expression_at(line, op), text.stored_name(line)
+    operand = _operand(found)
+    if found is None or operand is None:
+        return None
     calls = [call for n in (text.statement(line), *_after(line)) for call in within(n, ast.Call)]
-    for call in [n for n in calls if found is not None and _is(n, "where") and len(n.args) == 3]:
+    for call in [n for n in calls if _is(n, "where") and len(n.args) == 3]:
         sides = [k for k in (1, 2) if ast.unparse(call.args[k]) == name or any(n is found for n in ast.walk(call.args[k]))]
-        side = sides[0] if sides else None
-        operand = None if found is None else _operand(found)
-        if side is not None and operand is not None and found is not None:
+        if sides:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
-            given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
+            given = f"{value}, {safe}" if sides[0] == 1 else f"{safe}, {value}"
             return found, _with(found, operand, f"tf.where({condition}, {given})")
     return None
 
 
-def _operand(node: ast.expr) -> ast.expr | None:
+def _operand(node: ast.expr | None) -> ast.expr | None:
     """Return the operand to keep harmless: a function's argument, a denominator, a base or an exponent."""
     match node:
         case ast.Call(args=[operand, *others]):
@@ -296,10 +299,7 @@ class _ToTensors(ast.NodeTransformer):
         before = ast.unparse(node)
         after = self._called(node, before)
         if (now := ast.unparse(after)) != before:
-            inner = [written for written in self.made if written in before]
-            for written in inner:
-                del self.made[written]
-            self.made[before] = now
+            self.made = {inner: made for inner, made in self.made.items() if inner not in before} | {before: now}
         return after
 
     def _called(self, node: ast.Call, before: str) -> ast.AST:
@@ -314,7 +314,7 @@ class _ToTensors(ast.NodeTransformer):
             self.changed = True
             return node.args[0]
         if called in ("tf.constant", "tf.convert_to_tensor") and self.changed:
-            node.func = ast.parse("tf.convert_to_tensor", mode="eval").body
+            node.func = _parsed("tf.convert_to_tensor")
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("numpy", "item") and not node.args:
             self.changed = True
             return node.func.value
@@ -335,7 +335,7 @@ class _ToTensors(ast.NodeTransformer):
         self.generic_visit(node)
         if node.attr != "T":
             return node
-        return ast.Call(ast.parse("tf.transpose", mode="eval").body, [node.value], [])
+        return ast.Call(_parsed("tf.transpose"), [node.value], [])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         before, whole = ast.unparse(node.value), ast.unparse(node)
@@ -348,7 +348,7 @@ class _ToTensors(ast.NodeTransformer):
             return node
         now = f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))"
         self.made[whole] = now  # this indexing works on arrays only
-        return ast.parse(now, mode="eval").body
+        return _parsed(now)
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
         """Return a method call on an array as a function call on the tensor; None for an unknown method."""
@@ -356,39 +356,33 @@ class _ToTensors(ast.NodeTransformer):
         if isinstance(array, ast.Attribute) and ast.unparse(array).startswith(("tf.", "np.")):  # a module, not an array
             return None
         if name in METHODS:
-            return ast.Call(ast.parse(f"tf.{METHODS[name]}", mode="eval").body, [array, *node.args], node.keywords)
+            return ast.Call(_parsed(f"tf.{METHODS[name]}"), [array, *node.args], node.keywords)
         if name == "astype" and len(written) == 1 and written[0] in FLOATING:
             dtype = "float64" if written[0] == "float" else written[0]
-            return ast.Call(ast.parse("tf.cast", mode="eval").body, [array, ast.parse(f"tf.{dtype}", mode="eval").body], [])
+            return ast.Call(_parsed("tf.cast"), [array, _parsed(f"tf.{dtype}")], [])
         if name == "astype" and len(written) == 1 and "int" in written[0]:
             return array  # a cast to an integer would end the gradient
         if name in ("flatten", "ravel") and not node.args:
-            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, ast.parse("[-1]", mode="eval").body], [])
+            return ast.Call(_parsed("tf.reshape"), [array, _parsed("[-1]")], [])
         if name == "reshape" and node.args:
             shape = node.args[0] if len(node.args) == 1 else ast.List(node.args, ast.Load())
-            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, shape], [])
+            return ast.Call(_parsed("tf.reshape"), [array, shape], [])
         return array if name == "copy" and not node.args else None
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
         if name in AS_IT_IS and len(node.args) == 1:
             joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
-            return ast.Call(ast.parse("tf.stack", mode="eval").body, node.args, []) if joined else node.args[0]
-        if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
-            return _sampled(name, *map(ast.unparse, node.args[:2]))
+            return ast.Call(_parsed("tf.stack"), node.args, []) if joined else node.args[0]
+        if name in SAMPLED and len(node.args) >= 2:
+            first, second = map(ast.unparse, node.args[:2])
+            return _parsed(SAMPLED[name].format(first, second))
         if name == "dot" and len(node.args) == 2:  # vectors and matrices alike
-            return ast.Call(ast.parse("tf.tensordot", mode="eval").body, [*node.args, ast.Constant(1)], [])
+            return ast.Call(_parsed("tf.tensordot"), [*node.args, ast.Constant(1)], [])
         if name not in NUMPY:
             self.unknown = True
             return node
-        node.func = ast.parse(f"tf.{NUMPY[name]}", mode="eval").body
+        node.func = _parsed(f"tf.{NUMPY[name]}")
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
             node.args.append(ast.Constant(0))  # NumPy's default axis; tf.concat has none
         return node
-
-
-def _sampled(name: str, first: str, second: str) -> ast.AST:
-    """Return a sample as a function of its parameters and of independent noise."""
-    if name == "random.normal":
-        return ast.parse(f"{first} + ({second}) * tf.random.normal(tf.shape({first}))", mode="eval").body
-    return ast.parse(f"{first} + ({second} - ({first})) * tf.random.uniform(tf.shape({first}))", mode="eval").body
