@@ -55,7 +55,7 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
         return
     with contextlib.suppress(Exception):
         line = journal.user_line()
-        question = Question(targets, None, user_frame(), in_graph=True)
+        question = Question(targets, None, in_graph=True)
         found = [None if has else _of_none(question.about(variable_of(s))) for s, has in zip(sources, given, strict=True)]
         remember(list(map(variable_of, sources)), found)
         if hooks.watch.graphed is not None:
@@ -158,7 +158,7 @@ def _named(sources: Iterable[Any], target: Any = None) -> list[tuple[str, Diagno
     """Return the names of sources whose gradient is None, each with its Diagnosis."""
     found = []
     for source in sources:
-        question = Question.of(target, [source], None, user_frame())
+        question = Question.of(target, [source], None)
         found.append((question.name_of(source), question.about(source)))
     return found
 

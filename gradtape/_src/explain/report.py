@@ -20,7 +20,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
-from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.explain import Question
 from gradtape._src.explain.inside import Inside, finite
 from gradtape._src.explain.ran import interpreter
 from gradtape._src.explain.source import Place
@@ -168,7 +168,7 @@ class Report:
         spoiled = None if {"NaN", "infinite"} & set(flaws) else self._spoiled(line, tape, targets, sources)
         if not lacking:
             return spoiled
-        question = Question(list(targets), tape, user_frame())
+        question = Question(list(targets), tape)
         said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
         found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
         for position, what, diagnosis in sorted(found, key=lambda f: f[0]):
@@ -186,10 +186,10 @@ class Report:
                 continue
             if self._again(line, "target", str(what)):
                 return None
-            question = Question([target], tape, user_frame())
-            diagnosis = question.about_target(sources[0])
-            if diagnosis is not None:
-                self._note(line, "target", question.target, str(what), diagnosis, "value")
+            question = Question([target], tape)
+            found = question.about_nan(sources[:1])
+            if found is not None and not found[0].connected:
+                self._note(line, "target", question.target, str(what), found[0], "value")
                 return question
         return None
 
@@ -236,7 +236,7 @@ class Report:
             return
         self._looked[run.transcript.serial] = LAST_LOOK if bad else looked + 1
         inside = Inside(run, ())
-        question = Question([], None, user_frame(), [], inside)
+        question = Question([], None, [], inside)
         for call in inside.calls:
             for position, called, what, diagnosis in question.flaws(call, _flaw_of):
                 if not self._again(call.line, position, what):

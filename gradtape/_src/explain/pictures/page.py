@@ -27,7 +27,7 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
-from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.explain import Question
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
 from gradtape._src.explain.pictures.highlight import coloured
@@ -128,7 +128,7 @@ class Page:
     ) -> dict[str, Any]:
         where = text.where(call.line)
         said = [d for f in self._report.by_place.get(where, ()) for d in (*f.diagnosis.also, f.diagnosis)]
-        question = question or Question(list(targets), tape, user_frame())
+        question = question or Question(list(targets), tape)
         record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
