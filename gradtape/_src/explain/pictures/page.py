@@ -166,11 +166,11 @@ class Page:
 
 def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the faults of all calls, each cause once; `numbers` are those of the calls on the page, by line."""
-    shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
+    shown = [(f, f.diagnosis) for f in findings if f.place in numbers]
     faults: list[dict[str, Any]] = []
     for group, diagnosis in by_cause(shown):
         said = {
-            "call": numbers[group[0].file, group[0].line],
+            "call": numbers[group[0].place],
             "what": group[0].what,
             "of": group[0].of,
             "sources": listed([f.source for f in group]),
