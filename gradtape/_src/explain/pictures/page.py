@@ -6,7 +6,6 @@ import contextlib
 import html
 import itertools
 import json
-import linecache
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +26,8 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
-from gradtape._src.explain.explain import Question
+from gradtape._src.explain.edits import lines_of
+from gradtape._src.explain.explain import Question, node_of
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
 from gradtape._src.explain.pictures.highlight import coloured
@@ -82,11 +82,12 @@ class Page:
             "headline": self._report.headline(self._script),
             "faults": _faults({(c["file"], c["line"]): k for k, c in enumerate(calls)}, self._report.findings),
             "calls": calls,
-            "files": [{"name": name, "lines": _lines(name), "coloured": coloured(_lines(name))} for name in self._files],
+            "files": [{"name": name, "lines": lines_of(name, {}), "coloured": coloured(lines_of(name, {}))} for name in self._files],
         }
-        written = json.dumps(data, default=lambda finding: _said(finding.diagnosis))
-        report = str(self._report)
-        for file, name in _names(data).items():
+        written, report = json.dumps(data, default=lambda finding: _said(finding.diagnosis)), str(self._report)
+        files: set[str | None] = {self._script}
+        json.loads(written, object_hook=lambda part: files.add(part.get("file")))  # all that has a place
+        for file, name in _names(filter(None, files)).items():
             written, report = written.replace(json.dumps(file), json.dumps(name)), report.replace(file, name)
         part = resources.files(__package__).joinpath
         return Template(part("page.html").read_text("utf-8")).substitute(
@@ -104,10 +105,8 @@ class Page:
         """Mark the lines of a call's breaks, and its sources; in a function these are known only after it ran."""
         findings = self._report.by_place.get((call["file"], call["line"]), [])
         states: dict[Any, str] = {(file, line): state for file, line, state in call["lines"]}
-        for state in ("also", "break"):
-            for d in [d for f in findings for d in (f.diagnosis.also if state == "also" else [f.diagnosis])]:
-                if d.line is not None:
-                    states[d.file, d.line] = state
+        marks = [("also", d) for f in findings for d in f.diagnosis.also] + [("break", f.diagnosis) for f in findings]
+        states |= {(d.file, d.line): state for state, d in marks if d.line is not None}
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
         call["lines"] = [[file, line, state] for (file, line), state in states.items() if file in shown]
@@ -132,9 +131,9 @@ class Page:
         record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
-        states = _line_states(View(question.history, tape._record), targets, sources)
+        states = _line_states(record.view, way)
         groups = [part for group in record.groups() for part in self._by_layer(group)]
-        faulty = {id(group) for group in _faulty([group for group, _ in groups], said)}
+        faulty = set(map(id, _faulty([group for group, _ in groups], said)))
         shown_groups = list(chosen([(len(group), id(group) in faulty) for group, _ in groups], self._room))
         self._room -= sum(ops for _, ops, _ in shown_groups)
         return {
@@ -181,8 +180,7 @@ def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequenc
 
 def _source(name: str, source: Any, result: Any) -> dict[str, Any]:
     """Return the name, the shape and the norm of the gradient of a source."""
-    value = described((source.held() if isinstance(source, Variable) else source.node).aval)
-    return {"name": name, "value": value, "norm": _norm(values_of(result))}
+    return {"name": name, "value": described(node_of(source).aval), "norm": _norm(values_of(result))}
 
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -248,23 +246,15 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
 # -- states of lines
 
 
-def _values(history: History, sources: Iterable[Any]) -> list[Name]:
-    """Return the names of all values of sources."""
-    names: list[Name] = []
-    for source in sources:
-        names += history.holdings(source._uid) if isinstance(source, Variable) else [journal.origin_of(source.node)]
-    return names
-
-
 def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
     """Return the values between sources and targets, also on broken paths."""
-    ends = [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets]
-    return set(history.before(ends)) & set(history.after(_values(history, sources)))
+    ends = [journal.origin_of(node_of(t)) for t in targets]
+    held = [history.holdings(s._uid) if isinstance(s, Variable) else [journal.origin_of(s.node)] for s in sources]
+    return set(history.before(ends)) & set(history.after(itertools.chain(*held)))
 
 
-def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[text.Place, str]:
+def _line_states(view: View, way: set[Name]) -> dict[text.Place, str]:
     """Return the state of each of the user's lines with ops, inside of functions as well."""
-    way = _way(view.history, targets, sources)
     states: dict[text.Place, str] = {}
     for step in view.history.steps.values():
         at = text.where(step.line)
@@ -303,32 +293,15 @@ def _norm(values: np.ndarray | None) -> str:
         return f"{np.sqrt(np.square(np.abs(values), dtype=np.float64).sum()):.3g}"  # host-side: a number for a page
 
 
-# -- the file
-
-
-def _lines(name: str) -> list[str]:
-    return [line.rstrip("\r\n") for line in linecache.getlines(name)]
-
-
-def _names(data: Any) -> dict[str, str]:
+def _names(paths: Iterable[str]) -> dict[str, str]:
     """Return a name for each file on the page: the shortest end of its path that is unique."""
-    files = {str(Path(file)): file for file in _files(data) if not file.startswith("<")}
+    files = {str(Path(file)): file for file in paths if not file.startswith("<")}
     names: dict[str, str] = {}
     for path, file in files.items():
         parts = Path(path).parts
         ends = ("/".join(parts[-k:]) for k in range(1, len(parts) + 1))
         names[file] = next(end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in files) == 1)
     return names
-
-
-def _files(data: Any) -> Iterator[str]:
-    """Yield the file names in the data of a page."""
-    if isinstance(data, Finding):
-        data = _said(data.diagnosis)
-    if isinstance(data, dict):
-        yield from [data[key] for key in ("script", "file") if isinstance(data.get(key), str)]
-    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _files(part)
 
 
 @contextlib.contextmanager
