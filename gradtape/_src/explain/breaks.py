@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,10 +53,10 @@ class View:
         self._spans: dict[int, list[tuple[int, int]]] = {}
         for serial, start, stop in self.segments:
             self._spans.setdefault(serial, []).append((start, stop))
-        self._watched: dict[Name, Moment] = {}
+        self.watched: dict[Name, Moment] = {}
         self._watched_variables: dict[int, Moment] = {}
         for origin, moment, number in [] if tape is None else tape.watches:
-            self._watched.setdefault(origin, moment)
+            self.watched.setdefault(origin, moment)
             if number is not None:
                 self._watched_variables.setdefault(number, moment)
         self._rules: dict[Any, bool] = {}
@@ -81,7 +82,7 @@ class View:
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names
-        if source.in_graph or name in self._watched or name in self.active():
+        if source.in_graph or name in self.watched or name in self.active():
             return None
         if (rebound := self.rebinding(name)) is not None:
             return rebound
@@ -103,13 +104,9 @@ class View:
             return NotWatched(source.made, None, step, automatic=False, unbuilt=self.opened(source.variable._born))
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
-    def watched_since(self, name: Name) -> Moment | None:
-        """Return the moment at which the tape was told to watch a value; None if it was not."""
-        return self._watched.get(name)
-
     def watches(self, name: Name) -> bool:
         """Return whether the tape was told to watch a value, or recorded it as a result of watched ones."""
-        return name in self._watched or name in self.active()
+        return name in self.watched or name in self.active()
 
     def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
         """Return the reset of the tape that removed a value from its record; `holds` tells whether a record has the value."""
@@ -202,7 +199,7 @@ class View:
     def _roots(self) -> set[Name]:
         """Return the watched values, and the values of the tape's variables."""
         told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
-        return {*self._watched} | told | self._automatic()
+        return {*self.watched} | told | self._automatic()
 
     def later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}
@@ -232,18 +229,11 @@ class View:
         On a tie the path with fewer intended breaks, such as `stop_gradient`, wins, then the shorter one. The pairs in `closed`
         are excluded.
         """
-        wanted = set(targets)
+        wanted, count = set(targets), itertools.count()
         allowed = self.history.before(wanted)
-        best: dict[Name, tuple[int, int, int]] = {}
+        best = {name: (0, 0, 0) for name in source.names if name in allowed}
         via: dict[Name, tuple[Name, Step]] = {}
-        queue: list[tuple[int, int, int, int, Name]] = []
-        count = 0
-        for name in source.names:
-            if name in allowed:
-                best[name] = (0, 0, 0)
-                queue.append((0, 0, 0, count, name))
-                count += 1
-        heapq.heapify(queue)
+        queue = [(0, 0, 0, next(count), name) for name in best]
         while queue:
             broken, meant, length, _, name = heapq.heappop(queue)
             if name in wanted and (name not in source.names or length):
@@ -262,8 +252,7 @@ class View:
                 if step.name not in best or cost < best[step.name]:
                     best[step.name] = cost
                     via[step.name] = name, step
-                    count += 1
-                    heapq.heappush(queue, (*cost, count, step.name))
+                    heapq.heappush(queue, (*cost, next(count), step.name))
         return [] if wanted & set(source.names) else None
 
     def silent(self, before: Name, step: Step) -> bool:

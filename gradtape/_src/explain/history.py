@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from threading import get_ident
 from typing import Any
 
@@ -32,6 +33,7 @@ def opens(op: Op | None) -> bool:
     return isinstance(op, StructuredOp) and op.kind not in (GRADIENT, VALUE)
 
 
+@dataclass(slots=True, eq=False)
 class Step:
     """One op that ran: `name` is its value's name, `inputs` are the names of its operands.
 
@@ -40,23 +42,18 @@ class Step:
     gradient computed; their own gradients are not used.
     """
 
-    __slots__ = ("at", "attrs", "hidden", "how", "inputs", "line", "name", "op", "thread")
+    name: Name
+    op: Op | None
+    attrs: tuple[Any, ...]
+    inputs: Sequence[Name]
+    line: Line
+    at: Moment
+    thread: int | None
+    how: str = ""
+    hidden: Sequence[Name] = ()
 
-    def __init__(
-        self,
-        name: Name,
-        op: Op | None,
-        attrs: tuple[Any, ...],
-        inputs: Sequence[Name],
-        line: Line,
-        at: Moment,
-        thread: int | None,
-        how: str = "",
-    ) -> None:
-        self.name, self.op, self.attrs, self.inputs = name, op, attrs, tuple(inputs)
-        self.hidden: Sequence[Name] = ()
-        self.line, self.at, self.thread = line, at, thread
-        self.how = how or (op.type if op is not None else "")
+    def __post_init__(self) -> None:
+        self.how = self.how or ("" if self.op is None else self.op.type)
 
     @property
     def of_shapes(self) -> bool:

@@ -77,12 +77,13 @@ class Page:
         calls = list(self._calls.values())
         for call in calls:
             self._mark(call)
+        shown = {name: lines_of(name, {}) for name in self._files}
         data = {
             "script": self._script,
             "headline": self._report.headline(self._script),
             "faults": _faults({(c["file"], c["line"]): k for k, c in enumerate(calls)}, self._report.findings),
             "calls": calls,
-            "files": [{"name": name, "lines": lines_of(name, {}), "coloured": coloured(lines_of(name, {}))} for name in self._files],
+            "files": [{"name": name, "lines": lines, "coloured": coloured(lines)} for name, lines in shown.items()],
         }
         written, report = json.dumps(data, default=lambda finding: _said(finding.diagnosis)), str(self._report)
         files: set[str | None] = {self._script}
