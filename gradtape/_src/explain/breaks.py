@@ -104,10 +104,6 @@ class View:
             return NotWatched(source.made, None, step, automatic=False, unbuilt=self.opened(source.variable._born))
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
-    def watches(self, name: Name) -> bool:
-        """Return whether the tape was told to watch a value, or recorded it as a result of watched ones."""
-        return name in self.watched or name in self.active()
-
     def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
         """Return the reset of the tape that removed a value from its record; `holds` tells whether a record has the value."""
         earlier = None if self.tape is None else self.tape.earlier
@@ -144,7 +140,7 @@ class View:
         return name in self.history.variables or (step is not None and step.op in ASSIGNMENTS)
 
     def active(self) -> set[Name]:
-        """Return all values that the tape watches or that depend on those."""
+        """Return all values that the tape was told to watch, or recorded as results of watched ones."""
         if self._active is None:
             found = self._roots()
             for step in sorted([s for s in self.history.steps.values() if self.sees(s.at)], key=lambda s: s.at):

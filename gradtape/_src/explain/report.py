@@ -178,7 +178,7 @@ class Report:
         self._size(line, sources)
         for position, (source, diagnosis) in enumerate(zip(sources, found, strict=True)):
             if diagnosis is not None and not diagnosis.connected:
-                self._note(line, position, question.name_of(getattr(source, "variable", source)), "None", diagnosis)
+                self._note(line, position, question.name_of(source), "None", diagnosis)
         self._count(line)
         self._heard()
 

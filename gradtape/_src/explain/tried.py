@@ -82,11 +82,9 @@ class Trials:
         with watching(heard) as copy:
             try:
                 self._run(files, self._left)
-            except Reached:
-                pass
             except KeyboardInterrupt:
                 raise
-            except BaseException:  # an error of the changed program only means that the change is no fix
+            except BaseException:  # it was reached, or the changed program has an error, so that the change is no fix
                 pass
             finally:
                 if self._left is not None:

@@ -228,7 +228,7 @@ def computed_from(case: Apart) -> Line | None:
         return None
     before = view.history.before(source.names)
     shared = [name for name in before if name in case.used and name not in source.names]
-    return step.line if any(view.watches(name) or view.history.line_of(name)[0] is not None for name in shared) else None
+    return step.line if any(name in view.active() or view.history.line_of(name)[0] is not None for name in shared) else None
 
 
 def _numbered(history: History, names: list[Name], alike: bool) -> dict[Name, int]:

@@ -11,7 +11,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import ELEMENT, NUMBER, Node
 from gradtape._src.explain import source as text
-from gradtape._src.explain.pictures.words import called, place, rendered, shaped, size, table, variable_name
+from gradtape._src.explain.pictures.words import called, place, rendered, size, table, variable_name
 
 HELD, PENDING, RECOMPUTED, INPUT = "held", "pending", "recomputed", "input"
 
@@ -51,7 +51,7 @@ class Residuals(list[Residual]):
             (
                 r.value,
                 place(r.file, r.line),
-                shaped(r.shape, r.dtype),
+                f"{r.dtype}{list(r.shape)}",
                 size(r.bytes),
                 r.state,
                 ", ".join(dict.fromkeys(f"{op} {place(file, line)}" for op, file, line in r.needed_by)),
