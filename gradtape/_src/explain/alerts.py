@@ -66,10 +66,7 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
 
 
 def unapplied(variables: Sequence[Any], total: int) -> None:
-    """Warn once per line that an optimizer skips variables without a gradient, with the reasons.
-
-    Causes that the log has already are left out.
-    """
+    """Warn once per line that an optimizer skips variables without a gradient, with the reasons that the log does not have."""
     line = journal.user_line()
     if hooks.watch.asked is not None or not _is_new(line, *map(id, variables)):
         return

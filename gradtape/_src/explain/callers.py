@@ -97,10 +97,7 @@ def opened_before(line: Line, *called: str) -> ast.With | None:
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
-    """Return the statement of the asking function that set the target `name`, for a line of another function.
-
-    Return the line itself if it is in that function, or if there is no such statement.
-    """
+    """Return the statement of the asking function that set the target `name`, for a line of another function; else the line."""
     around, at = scope_of(asked), text.number(asked) or 0
     if around is None or line[0] is None or asked[0] is None or scope_of(line) is around:
         return line

@@ -15,7 +15,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import PAUSES, opened_before, scope_of, statements_under_tape
 from gradtape._src.explain.evidence import Said, Span
-from gradtape._src.explain.syntax import SCOPES, SIMPLE, named_in, own, statements_of, within
+from gradtape._src.explain.syntax import SCOPES, SIMPLE, free_in, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # new code for a line below, and the code that is there now
@@ -140,11 +140,11 @@ def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
         return
     calls = [n for n in statements_of(scope_of(asked)) if isinstance(n, ast.Expr) and ast.unparse(n) == code]
     taken = [Edit(file, n.lineno, n.end_lineno or n.lineno, ()) for n in calls]
-    first, name = tape.body[0].lineno, next(iter(names_in(watched.args[0])), None)
+    first, name = tape.body[0].lineno, next(iter(free_in(watched.args[0])), None)
     made = [n for n in statements_under_tape(asked) if isinstance(n, SIMPLE) and name in named_in(n, ast.Store)]
     behind = [((n.end_lineno or n.lineno) + 1, n.lineno) for n in made[-1:]]
     for at, beside in [(first, first), *behind]:
-        if names_in(watched) <= bound(file, at):
+        if free_in(watched) <= bound(file, at):
             yield (*taken, Edit(file, at, at - 1, (_spaces(file, beside) + code,)))
             return
 
@@ -178,24 +178,21 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
         block = opened_before(line, *PAUSES) if out else opened_before(asked, "GradientTape")
         if block is None:
             return
-        if out:
-            yield away, Edit(file, block.lineno, block.lineno - 1, (_spaces(file, block.lineno) + lines[0],))
-            return
         early = found.lineno < block.lineno
-        place = block.body[0].lineno if early else (block.end_lineno or 0) + 1
-        spaces = _spaces(file, block.body[0].lineno)
-        if (target := text.computed_target(line)) is not None and not early:
+        place = block.lineno if out else block.body[0].lineno if early else (block.end_lineno or 0) + 1
+        spaces = _spaces(file, block.lineno if out else block.body[0].lineno)
+        if not (out or early) and (target := text.computed_target(line)) is not None:
             named = Edit(file, place, place - 1, (f"{spaces}target = {ast.unparse(target)}",))
             yield named, _replaced(file, (text.span(target), "target"))
             return
         moved = Edit(file, place, place - 1, (spaces + lines[0],))
-        yield (moved,) if "again" in mend else (away, moved)
+        yield (moved,) if "again" in mend and not out else (away, moved)
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:
     """Yield the replacement of the break's statement, with the changes of later lines that it needs."""
     last = found.end_lineno or found.lineno
-    if not names_in(ast.parse(code)) <= bound(file, last + 1):
+    if not free_in(ast.parse(code)) <= bound(file, last + 1):
         return
     places: dict[int, list[tuple[Any, str]]] = {}
     for now, before in BESIDE.findall(mend):
@@ -211,7 +208,7 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
 def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
     """Yield the replacement of the expression that the break names."""
     match _parsed(code):
-        case [ast.Expr(value)] if names_in(value) <= bound(file, place[0]):
+        case [ast.Expr(value)] if free_in(value) <= bound(file, place[0]):
             tree = text.tree(file) or ast.Module([], [])
             inside = [(n, c) for n in ast.walk(tree) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
             around = next((n for n, child in inside if text.span(child) == place), tree)
@@ -231,19 +228,13 @@ def _replaced(file: str, *parts: tuple[Any, str]) -> Edit:
     return Edit(file, first, last, ((written + after[at:]).decode(),))
 
 
-def names_in(node: ast.AST) -> set[str]:
-    """Return the names that code reads without binding them itself."""
-    arguments = {a.arg for n in within(node, ast.Lambda) for a in n.args.args}
-    return named_in(node, ast.Load) - named_in(node, ast.Store) - arguments
-
-
 def bound(file: str, number: int) -> set[str]:
     """Return the names that are bound before a line; of its own function, only those bound above it."""
     whole = text.tree(file) or ast.Module([], [])
     around = [n for n in within(whole, SCOPES) if n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
     found = set(dir(builtins))
     if not os.path.exists(file):  # names in a notebook's cell may be bound in another cell
-        found |= names_in(whole)
+        found |= free_in(whole)
     innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
     for scope in [whole, *around]:
         for node in [*within(getattr(scope, "args", None), ast.arg), *own(scope)]:

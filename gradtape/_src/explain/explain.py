@@ -21,7 +21,9 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Asked, Line, Taped
+from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.program import Node
+from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -34,7 +36,7 @@ from gradtape._src.explain.callers import set_before, statements_under_tape
 from gradtape._src.explain.codes import load
 from gradtape._src.explain.codes.branches import untaken
 from gradtape._src.explain.codes.instead import called_instead
-from gradtape._src.explain.codes.ops import NotDifferentiable, Stopped
+from gradtape._src.explain.codes.ops import NotDifferentiable, NotFloating, Stopped
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape, Placed, TapeUsed
 from gradtape._src.explain.codes.state import State
 from gradtape._src.explain.codes.unused import Unknown, Unused, dead_end, never_read
@@ -44,7 +46,7 @@ from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import Paths, holders, holders_with, name_of, names_of, places_of, scopes
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
-from gradtape._src.explain.merged import merged, of_another_object, through, without_inner
+from gradtape._src.explain.merged import merged, of_another_object, without_inner
 from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.restored import Again, again
@@ -250,8 +252,11 @@ class Question:
         """Add the evidence around each break: other tapes, functions, and the objects that hold variables."""
         told: list[Evidence] = []
         view = case.view
-        for broken in breaks:
+        for k, broken in enumerate(breaks):
+            after = [ops[b.op] for b in breaks[k + 1 :] if b.op in ops and b.line[0] is broken.line[0]]
             match broken:
+                case NotFloating(cast=True, line=(code, _)) if any(Trait.WRITES_BYTES in op.traits for op in after):
+                    broken = replace(broken, through="f" if code is None or code.co_name.startswith("<") else code.co_name)
                 case OutsideTape(step=Step() as step, early=False):
                     broken = replace(broken, parts=view.of_several_tapes(step))
                 case InnerGradient(line=(code, _)) if case.call is not None and code not in (None, case.call.line[0]):
@@ -265,7 +270,7 @@ class Question:
                     else:
                         broken = replace(broken, metric=self._holders("update_state").get(changed._uid))
             told.append(broken)
-        return through(told)
+        return told
 
     def _at_calls(self, breaks: Sequence[Evidence], asked: Line) -> list[Evidence]:
         """Move each break to the statement beside the tape that caused it; `asked` is the line of the gradient call."""
@@ -341,8 +346,8 @@ class Question:
         assert self._inside is not None
         self.target = text.target_of(call.line) or self.target
         places = [i for i, given in enumerate(call.results or ()) if given]
-        sources = [self._inside.variable(call.sources[i]) for i in places]
-        found = again(self._inside, call.tape, call.targets, [(call.sources[i], s) for i, s in zip(places, sources, strict=True)])
+        sources = [(call.sources[i], self._inside.variable(call.sources[i])) for i in places]
+        found = again(self._inside, call.tape, call.targets, sources)
         if found is None:
             return
         with own_trace():
@@ -354,12 +359,11 @@ class Question:
                 what = "zeros" if gradient is None else flaw(gradient)  # sources without a cotangent are unused in this run
                 if what is None:
                     continue
+                finite = finite and what == "zeros"
                 case = self._seen(source, call, call.tape, call.targets, call.sources[place])
-                if what == "zeros":
-                    yield place, self.name_of(source), what, self._about_zero(probe, i, source, case)
-                else:
-                    finite = False
-                    yield place, self.name_of(source), what, self._words(case).diagnosis(origin(probe, i, self._held_by))
+                found_at = None if what == "zeros" else origin(probe, i, self._held_by)
+                why = self._about_zero(probe, i, source, case) if found_at is None else self._words(case).diagnosis(found_at)
+                yield place, self.name_of(source), what, why
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:
                 what = "NaN" if made.code == "nan_origin" else "infinite"
                 yield "target", self.target, what, self._words(self._case(found.sources[0])).diagnosis(made)

@@ -23,8 +23,6 @@ from gradtape._src.ops.array.shape import _identity
 Name = tuple[Any, ...]  # an Origin; a value inside of a function: (origin of the call, …, number)
 ELSEWHERE = -1
 RESULT = "result"  # the kind of step for a call's results and parameters, which have no op of their own
-
-
 COPIES = {READ, _identity.op}
 
 
@@ -348,15 +346,13 @@ class History:
         step = self.steps.get(name)
         return step.line if step is not None else self.lines.get(name, NO_LINE)
 
-    def before(self, names: Iterable[Name]) -> dict[Name, None]:
-        """Return `names` and all values on which they depend."""
-        return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
+    def before(self, names: Iterable[Name], until: Container[Name] = ()) -> dict[Name, None]:
+        """Return `names` and all values on which they depend, back to the values `until`."""
+        return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps and name not in until else ())
 
     def since_state(self, names: Iterable[Name]) -> dict[Name, None]:
         """Return `names` and the values on which they depend, back to the values of variables."""
-        return self._reached(
-            names, lambda name: self.steps[name].inputs if name in self.steps and name not in self.variables else ()
-        )
+        return self.before(names, self.variables)
 
     def hidden(self, names: Iterable[Name]) -> list[Name]:
         """Return the hidden values of the custom gradients among `names`."""

@@ -126,10 +126,7 @@ class Ran:
         return dict.fromkeys([*self.places, *(self.noted or ())])
 
     def saw(self, file: str, nodes: Sequence[Any], below: int = 0) -> bool:
-        """Return whether part of these nodes is known to have run.
-
-        Noted lines count only below line `below`, that of the condition.
-        """
+        """Return whether part of these nodes is known to have run. Noted lines count only below the condition's, `below`."""
         first = nodes[0].lineno, nodes[0].col_offset
         last = nodes[-1].end_lineno or first[0], nodes[-1].end_col_offset or 0
         noted = self.noted.get(file, ()) if self.noted is not None else ()

@@ -261,9 +261,8 @@ def values_of(gradient: Any) -> np.ndarray | None:
 
 def _flaw(gradient: Any) -> str | None:
     values = values_of(gradient)
-    if values is not None and not values.size and isinstance(gradient, IndexedSlices):
-        return "zeros"  # no row of the source was used
-    return None if values is None else _flaw_of(values)
+    unused = values is not None and not values.size and isinstance(gradient, IndexedSlices)  # no row of the source was used
+    return "zeros" if unused else None if values is None else _flaw_of(values)
 
 
 def _flaw_of(values: np.ndarray) -> str | None:

@@ -63,10 +63,7 @@ def with_tensors(line: Line) -> str | None:
 
 
 def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
-    """Return the later uses of the array that a line assigns, each with its form for a tensor.
-
-    None if a use has no known form for tensors.
-    """
+    """Return the later uses of the array that a line assigns, each with its form for a tensor; None if one has no such form."""
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
     for part in [n for n in within(scope, SIMPLE) if n.lineno > at]:
@@ -168,8 +165,7 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
     """
     own, name = text.expression_at(line), text.stored_name(line)
     later = [n for n in _after(line) if name is not None and name in mentioned(n)]
-    statements = [n for n in (own, text.statement(line), *later) if n is not None]
-    for node in [part for n in statements for part in within(n, (ast.Call, ast.BinOp))]:
+    for node in [part for n in (own, text.statement(line), *later) for part in within(n, (ast.Call, ast.BinOp))]:
         for formula, function in STABLE.items():
             found: dict[str, str] = {}
             if _fits(_parsed(formula), node, line, found):

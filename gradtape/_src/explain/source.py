@@ -251,15 +251,11 @@ def line_in(name: str, at: int) -> Line:
 
 def one_by_one(line: Line) -> str | None:
     """Return a loop that assigns the items of a list comprehension to their Variables; None for any other statement."""
-    found = statement(line)
-    made = found.value if isinstance(found, ast.Assign) else None
-    if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
-        return None
-    each = made.generators[0]
-    called = next((n.id for n in within(each.target, ast.Name) if n.id in named_in(made.elt)), None)
-    if called is None:
-        return None
-    return f"for {ast.unparse(each.target).strip('()')} in {ast.unparse(each.iter)}: {called}.assign({ast.unparse(made.elt)})"
+    match statement(line):
+        case ast.Assign(value=ast.ListComp(elt=made, generators=[ast.comprehension(target=each, iter=over, ifs=[])])):
+            for name in [n.id for n in within(each, ast.Name) if n.id in named_in(made)][:1]:
+                return f"for {ast.unparse(each).strip('()')} in {ast.unparse(over)}: {name}.assign({ast.unparse(made)})"
+    return None
 
 
 @functools.lru_cache(64)

@@ -23,12 +23,9 @@ def within(node: ast.AST | None, kind: Any) -> list[Any]:
     return [] if node is None else [n for n in ast.walk(node) if isinstance(n, kind)]
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(4096)  # the search covers the whole file
 def enclosing(whole: ast.AST | None, at: int | None, kind: type | tuple[type, ...], body: bool = False) -> Any:
-    """Return the nodes of a kind around a line, outermost first; with `body` only those whose body has the line.
-
-    The search covers the whole file, so its results are cached.
-    """
+    """Return the nodes of a kind around a line, outermost first; with `body` only those whose body has the line."""
     if at is None:
         return []
     found: list[Any] = [n for n in within(whole, kind) if n.lineno <= at <= (n.end_lineno or at)]
@@ -60,6 +57,11 @@ def named_in(node: ast.AST | None, context: type | tuple[type, ...] = ast.expr_c
     return {n.id for n in within(node, ast.Name) if isinstance(n.ctx, context)}
 
 
+def free_in(node: ast.AST) -> set[str]:
+    """Return the names that a part reads without binding them itself."""
+    return named_in(node, ast.Load) - named_in(node, ast.Store) - {a.arg for a in within(node, ast.arg)}
+
+
 def mentioned(node: ast.AST | None) -> set[str]:
     """Return the names and attributes that a part reads."""
     read = [n for n in within(node, (ast.Name, ast.Attribute)) if isinstance(n.ctx, ast.Load)]
@@ -86,12 +88,9 @@ def looked_up_late(tree: ast.AST | None, roots: set[str]) -> Iterator[tuple[Func
                 yield function, name
 
 
-@functools.lru_cache(64)
+@functools.lru_cache(64)  # each of the user's frames asks
 def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    """Return the target, the iterable and the body of each loop and comprehension in a file.
-
-    They are cached, because the question is asked for each of the user's frames.
-    """
+    """Return the target, the iterable and the body of each loop and comprehension in a file."""
     found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
     for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
         over = n if isinstance(n, ast.For) else n.generators[0]
@@ -102,8 +101,5 @@ def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
 
 def _free(function: Function) -> set[str]:
     """Return the free names of a function. Defaults are left out, because they are evaluated at once."""
-    arguments = function.args
-    own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
     body = function.body if isinstance(function.body, list) else [function.body]
-    whole = ast.Tuple([*body])
-    return named_in(whole, ast.Load) - own - named_in(whole, ast.Store)
+    return free_in(ast.Tuple([*body])) - {a.arg for a in within(function.args, ast.arg)}

@@ -141,7 +141,10 @@ class Page:
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
             "line": where[1],
-            "sources": [_source(question.name_of(s), s, r) for s, r in zip(sources, results, strict=True)],
+            "sources": [
+                {"name": question.name_of(s), "value": described(node_of(s).aval), "norm": _norm(values_of(r))}
+                for s, r in zip(sources, results, strict=True)
+            ],
             "all_sources": len(sources),
             "lines": [[file, line, state] for (file, line), state in states.items()],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
@@ -166,22 +169,11 @@ class Page:
 
 def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the faults of all calls, each cause once; `numbers` are those of the calls on the page, by line."""
-    shown = [(f, f.diagnosis) for f in findings if f.place in numbers]
-    faults: list[dict[str, Any]] = []
-    for group, diagnosis in by_cause(shown):
-        said = {
-            "call": numbers[group[0].place],
-            "what": group[0].what,
-            "of": group[0].of,
-            "sources": listed([f.source for f in group]),
-        }
-        faults.append(_said(diagnosis) | said)
+    faults = []
+    for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings if f.place in numbers]):
+        first, names = group[0], listed([f.source for f in group])
+        faults.append(_said(diagnosis) | {"call": numbers[first.place], "what": first.what, "of": first.of, "sources": names})
     return faults
-
-
-def _source(name: str, source: Any, result: Any) -> dict[str, Any]:
-    """Return the name, the shape and the norm of the gradient of a source."""
-    return {"name": name, "value": described(node_of(source).aval), "norm": _norm(values_of(result))}
 
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.tape import GradientTape
@@ -30,7 +31,7 @@ class Recorded:
     op: str
     line: Line
     aval: Any
-    inputs: tuple[int, ...]
+    inputs: list[int]
     active: bool
     kept: int
 
@@ -78,33 +79,17 @@ class Record:
 
     def groups(self, fold: bool = True) -> list[Group]:
         """Return consecutive ops of one line as groups; each op as a group if not `fold`."""
-        groups: list[Group] = []
-        for op in self.ops:
-            if fold and groups and groups[-1][0].where == op.where:
-                groups[-1].append(op)
-            else:
-                groups.append([op])
-        return groups
+        return [list(ops) for _, ops in groupby(self.ops, lambda op: op.where if fold else op.number)]
 
     def _enter(self, step: Step) -> None:
         if step.op is ELEMENT and step.inputs[0] in self.place:  # an op's output is shown with the op
             number = self.place[step.name] = self.place[step.inputs[0]]
             self.ops[number].kept += self._kept.get(step.name, 0)
             return
-        inputs = [self._place(name) for name in dict.fromkeys(step.inputs)]
+        inputs = [place for name in dict.fromkeys(step.inputs) if (place := self._place(name)) is not None]
         number = self.place[step.name] = len(self.ops)
-        self.ops.append(
-            Recorded(
-                number,
-                step.name,
-                step.how,
-                step.line,
-                self.history.aval(step.name),
-                tuple([i for i in inputs if i is not None]),
-                step.name in self._active,
-                self._kept.get(step.name, 0),
-            )
-        )
+        aval, active, kept = self.history.aval(step.name), step.name in self._active, self._kept.get(step.name, 0)
+        self.ops.append(Recorded(number, step.name, step.how, step.line, aval, inputs, active, kept))
 
     def _place(self, name: Name) -> int | None:
         if name not in self.place and name in self._active:

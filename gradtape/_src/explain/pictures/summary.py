@@ -32,17 +32,11 @@ class Summary:
         record = Record(tape)
         self._total = sum(op.kept for op in record.ops)
         layers = functools.cache(scopes.prefixes_in)
-        self._rows: list[tuple[str, ...]] = [
-            (
-                op.op,
-                layers(op.name[0])(op.name[1]).rstrip("/"),
-                place(*op.where),
-                short(text.text(op.line) or "", LONGEST),
-                described(op.aval),
-                size(op.kept) if op.kept else "",
-            )
-            for op in record.ops
-        ]
+        self._rows: list[tuple[str, ...]] = []
+        for op in record.ops:
+            layer, source = layers(op.name[0])(op.name[1]).rstrip("/"), short(text.text(op.line) or "", LONGEST)
+            kept = size(op.kept) if op.kept else ""
+            self._rows.append((op.op, layer, place(*op.where), source, described(op.aval), kept))
         self._used = record.used
 
     def __len__(self) -> int:
