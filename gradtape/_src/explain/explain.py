@@ -46,7 +46,7 @@ from gradtape._src.explain.evidence import Evidence
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import Paths, holders, holders_with, name_of, names_of, places_of, scopes
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
-from gradtape._src.explain.merged import merged, of_another_object, without_inner
+from gradtape._src.explain.merged import merged, without_inner
 from gradtape._src.explain.nonfinite import origin, origin_of_target
 from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.restored import Again, again
@@ -276,7 +276,8 @@ class Question:
         """Move each break to the statement beside the tape that caused it; `asked` is the line of the gradient call."""
         found: list[Evidence] = []
         for k, broken in enumerate(breaks):
-            if isinstance(broken, Unused) and not of_another_object(broken.line, asked):
+            methods = [code is not None and code.co_varnames[:1] == ("self",) for code, _ in (broken.line, asked)]
+            if isinstance(broken, Unused) and methods != [True, False]:  # such a method is another object's
                 broken = replace(broken, line=set_before(self.target, broken.line, asked))
             found.append(broken.beside(asked, breaks[k + 1 :]) if isinstance(broken, Placed) else broken)
         return merged(found)

@@ -317,13 +317,10 @@ class History:
             step = self.steps.get(current)
             if current in self.avals or step is None:
                 stack.pop()
-                continue
-            missing = [i for i in step.inputs if i not in self.avals and i in self.steps]
-            if missing and len(stack) < 100_000:
+            elif (missing := [i for i in step.inputs if i not in self.avals and i in self.steps]) and len(stack) < 100_000:
                 stack.extend(missing)
-                continue
-            self.avals[current] = self._result(step)
-            stack.pop()
+            else:
+                self.avals[current] = self._result(step)
         return self.avals.get(name)
 
     def _result(self, step: Step) -> Any:
@@ -399,21 +396,11 @@ class History:
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:
     """Yield the pending traces: the thread's own, those of `nodes`, and those of their inputs."""
     seen: set[int] = set()
-    waiting: list[Trace] = []
-
-    def enter(trace: Trace | None) -> None:
-        while trace is not None and trace.serial not in seen:
-            seen.add(trace.serial)
-            waiting.append(trace)
-            trace = trace.parent
-
-    enter(engine.local.trace)
-    for node in nodes:
-        enter(node.trace)
+    waiting: list[Trace | None] = [engine.local.trace, *[node.trace for node in nodes]]
     while waiting:
         trace = waiting.pop()
-        for leaf in trace.leaves:
-            enter(leaf.trace)
-        for original, _ in trace.recomputed:
-            enter(original.trace)
-        yield trace
+        if trace is not None and trace.serial not in seen:
+            seen.add(trace.serial)
+            before = [*trace.leaves, *[original for original, _ in trace.recomputed]]
+            waiting += [trace.parent, *[node.trace for node in before]]
+            yield trace

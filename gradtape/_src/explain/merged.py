@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.codes.instead import Stale
@@ -46,9 +45,3 @@ def without_inner(view: View, breaks: list[Evidence]) -> list[Evidence]:
         if isinstance(b, InnerGradient) and b.inner is not None:
             return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, b.inner)] + breaks[k:]
     return breaks
-
-
-def of_another_object(line: Line, asked: Line) -> bool:
-    """Return whether a line is in a method and the gradient call is not."""
-    methods = [code is not None and code.co_varnames[:1] == ("self",) for code, _ in (line, asked)]
-    return methods == [True, False]

@@ -253,8 +253,8 @@ def one_by_one(line: Line) -> str | None:
     """Return a loop that assigns the items of a list comprehension to their Variables; None for any other statement."""
     match statement(line):
         case ast.Assign(value=ast.ListComp(elt=made, generators=[ast.comprehension(target=each, iter=over, ifs=[])])):
-            for name in [n.id for n in within(each, ast.Name) if n.id in named_in(made)][:1]:
-                return f"for {ast.unparse(each).strip('()')} in {ast.unparse(over)}: {name}.assign({ast.unparse(made)})"
+            name = next((n.id for n in within(each, ast.Name) if n.id in named_in(made)), None)
+            return name and f"for {ast.unparse(each).strip('()')} in {ast.unparse(over)}: {name}.assign({ast.unparse(made)})"
     return None
 
 
@@ -378,13 +378,13 @@ def text(line: Line) -> str | None:
     whole = _on_one_line(line)
     if whole is not None:
         return whole
-    name, at = file(line), number(line)
-    found = linecache.getline(name, at) if name is not None and at is not None else ""
+    name, at = where(line)
+    found = "" if name is None or at is None else linecache.getline(name, at).strip()
     with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be only part of a statement
-        for token in tokenize.generate_tokens(io.StringIO(found.strip()).readline):
+        for token in tokenize.generate_tokens(io.StringIO(found).readline):
             if token.type == tokenize.COMMENT:
-                return found.strip()[: token.start[1]].strip()
-    return found.strip() or None
+                return found[: token.start[1]].strip()
+    return found or None
 
 
 def _on_one_line(line: Line) -> str | None:

@@ -80,16 +80,15 @@ Function = ast.Lambda | ast.FunctionDef
 
 def looked_up_late(tree: ast.AST | None, roots: set[str]) -> Iterator[tuple[Function, str]]:
     """Yield the functions that a loop over one of the names makes, each with a loop variable that it looks up when called."""
-    for targets, over, body in [] if tree is None else _loops(tree):
-        for function in (
-            [n for part in body for n in within(part, (ast.Lambda, ast.FunctionDef))] if roots & named_in(over) else ()
-        ):
+    for targets, over, body in _loops(tree):
+        functions = [n for part in body for n in within(part, (ast.Lambda, ast.FunctionDef))] if roots & named_in(over) else []
+        for function in functions:
             for name in sorted(named_in(targets) & _free(function))[:1]:
                 yield function, name
 
 
 @functools.lru_cache(64)  # each of the user's frames asks
-def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
+def _loops(tree: ast.AST | None) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
     """Return the target, the iterable and the body of each loop and comprehension in a file."""
     found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
     for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
