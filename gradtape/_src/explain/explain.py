@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from traceback import walk_stack
-from types import FrameType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -142,11 +141,6 @@ def remember(sources: Sequence[Any], found: Sequence[Diagnosis | None]) -> None:
         _of_graphs[_key(source)] = CONNECTED if diagnosis is None else diagnosis
 
 
-def user_frame() -> FrameType | None:
-    """Return the innermost frame of the user's code."""
-    return next((frame for frame, _ in walk_stack(sys._getframe(1)) if not internal[frame.f_code.co_filename]), None)
-
-
 def _checked(sources: Sequence[Any]) -> Sequence[Any]:
     sources = list(map(variable_of, sources))
     for s in sources:
@@ -183,7 +177,8 @@ class Question:
         inside: Inside | None = None,
         in_graph: bool = False,
     ) -> None:
-        self._tape, self._frame = tape, (frame := user_frame())
+        of_user = (frame for frame, _ in walk_stack(sys._getframe(1)) if not internal[frame.f_code.co_filename])
+        self._tape, self._frame = tape, (frame := next(of_user, None))
         self._paths: Paths = {}
         self._holders = functools.cache(lambda method: holders_with(method, frame))
         parts = [t.values if isinstance(t, IndexedSlices) else variable_of(t) for t in nest.flatten(target)]
