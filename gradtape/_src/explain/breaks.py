@@ -77,8 +77,9 @@ class View:
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
+        maker = self.history.steps.get(source.names[0])
         if not source.inexact:
-            return NotFloating(source.made, self._maker(source), index=chosen_by(self.history, source.names[0]))
+            return NotFloating(source.made, maker and maker.how, index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names
@@ -88,7 +89,7 @@ class View:
             return rebound
         reset = self.forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument has no line of its own
-        return reset or NotWatched(made, self._maker(source), step)
+        return reset or NotWatched(made, maker and maker.how, step)
 
     def fault_of_variable(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch a variable; `step` is the first op that uses it."""
@@ -112,10 +113,6 @@ class View:
                 return TapeUsed(earlier.forgotten or NO_LINE, reset=True)
             earlier = earlier.earlier
         return None
-
-    def _maker(self, source: Source) -> str | None:
-        step = self.history.steps.get(source.names[0])
-        return None if step is None else step.how
 
     def rebinding(self, name: Name) -> Evidence | None:
         """Return the line that replaced a Variable by a tensor under the same name: `x = x + 1`."""

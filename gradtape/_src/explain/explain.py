@@ -184,7 +184,7 @@ class Question:
         parts = [t.values if isinstance(t, IndexedSlices) else variable_of(t) for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
         self._foreign = [t for t in parts if not isinstance(t, (Tensor, Variable))]
-        self._nodes = [node_of(t) for t in self._targets]
+        self._nodes = [held_node(t) for t in self._targets]
         traces = [] if tape is None else [segment.trace for segment in tape._segments]
         self._names: list[Name] = [journal.origin_of(n) for n in self._nodes] if names is None else list(names)
         self._inside = inside
@@ -554,7 +554,7 @@ def _own_name(source: Any) -> str:
     return (source._path or source.name) if isinstance(source, Variable) else "the source"
 
 
-def node_of(value: Any) -> Node:
+def held_node(value: Any) -> Node:
     """Return the node of a tensor, or of a variable's present value."""
     return value.held() if isinstance(value, Variable) else value.node
 

@@ -21,13 +21,12 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.base import hooks
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Asked
-from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.edits import lines_of
-from gradtape._src.explain.explain import Question, node_of
+from gradtape._src.explain.explain import Question, held_node
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
 from gradtape._src.explain.pictures.highlight import coloured
@@ -133,32 +132,27 @@ class Page:
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
         states = _line_states(record.view, way)
-        groups = [part for group in record.groups() for part in self._by_layer(group)]
-        faulty = set(map(id, _faulty([group for group, _ in groups], said)))
-        shown_groups = list(chosen([(len(group), id(group) in faulty) for group, _ in groups], self._room))
+        groups = [list(ops) for _, ops in itertools.groupby(record.ops, lambda op: (op.where, op.layer))]
+        faulty = set(map(id, _faulty(groups, said)))
+        shown_groups = list(chosen([(len(group), id(group) in faulty) for group in groups], self._room))
         self._room -= sum(ops for _, ops, _ in shown_groups)
         return {
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
             "line": where[1],
             "sources": [
-                {"name": question.name_of(s), "value": described(node_of(s).aval), "norm": _norm(values_of(r))}
+                {"name": question.name_of(s), "value": described(held_node(s).aval), "norm": _norm(values_of(r))}
                 for s, r in zip(sources, results, strict=True)
             ],
             "all_sources": len(sources),
             "lines": [[file, line, state] for (file, line), state in states.items()],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
-            "groups": [_group(*groups[k], id(groups[k][0]) in faulty, way, norms, ops, gap) for k, ops, gap in shown_groups],
+            "groups": [_group(groups[k], id(groups[k]) in faulty, way, norms, ops, gap) for k, ops, gap in shown_groups],
             "left_out": len(groups) - (shown_groups[-1][0] + 1 if shown_groups else 0),
             "ops": len(record.ops),
             "norms": bool(norms) or not record.ops,
             "costs": self._flops(tape, targets, sources),
         }
-
-    def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
-        """Yield the ops of a line in runs with the same layer, each with the layers around it."""
-        for prefix, ops in itertools.groupby(group, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
-            yield list(ops), [name for name in prefix.split("/") if name]
 
     def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
         if self._costs is not None:
@@ -205,16 +199,14 @@ def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
     return found
 
 
-def _group(
-    group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int
-) -> dict[str, Any]:
+def _group(group: Group, faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int) -> dict[str, Any]:
     """Return a group of ops of one line and layer, at most `ops` of them; `gap` lines before it are left out."""
     file, line = group[0].where
     on_way = any(op.active and op.name in way for op in group)
     return {
         "file": file,
         "line": line,
-        "layers": layers,
+        "layers": [name for name in group[0].layer.split("/") if name],
         "place": place(file, line),
         "source": text.text(group[0].line) or "",
         "state": "break" if faulty else "path" if on_way else "recorded",
@@ -241,7 +233,7 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
 
 def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
     """Return the values between sources and targets, also on broken paths."""
-    ends = [journal.origin_of(node_of(t)) for t in targets]
+    ends = [journal.origin_of(held_node(t)) for t in targets]
     held = [history.holdings(s._uid) if isinstance(s, Variable) else [journal.origin_of(s.node)] for s in sources]
     return set(history.before(ends)) & set(history.after(itertools.chain(*held)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.tensors import scopes
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.history import ELSEWHERE, RESULT, History, Name, Step
@@ -23,7 +25,8 @@ class Recorded:
     """An op on a tape.
 
     `number` counts from 0. `inputs` are the numbers of other ops, and `-1 - k` for the k-th of `Record.watched`. `active`: it
-    depends on watched values. `kept`: the bytes of its result that are held for the backward pass.
+    depends on watched values. `kept`: the bytes of its result that are held for the backward pass. `layer` are the name scopes
+    around it, which Keras layers open.
     """
 
     number: int
@@ -34,6 +37,7 @@ class Recorded:
     inputs: list[int]
     active: bool
     kept: int
+    layer: str
 
     @property
     def where(self) -> text.Place:
@@ -70,6 +74,7 @@ class Record:
             self._active, self._kept = {journal.origin_of(n) for n in needed.active}, dict(needed.kept())
         else:
             self._active = self.view.active()
+        self._layers = cache(scopes.prefixes_in)
         self.ops: list[Recorded] = []
         self.watched: list[Watched] = []
         self.place: dict[Name, int] = {}  # name of a value → number of its op, or -1 - k for a watched value
@@ -87,9 +92,10 @@ class Record:
             self.ops[number].kept += self._kept.get(step.name, 0)
             return
         inputs = [place for name in dict.fromkeys(step.inputs) if (place := self._place(name)) is not None]
-        number = self.place[step.name] = len(self.ops)
+        number, layer = len(self.ops), self._layers(step.name[0])(step.name[1]).rstrip("/")
+        self.place[step.name] = number
         aval, active, kept = self.history.aval(step.name), step.name in self._active, self._kept.get(step.name, 0)
-        self.ops.append(Recorded(number, step.name, step.how, step.line, aval, inputs, active, kept))
+        self.ops.append(Recorded(number, step.name, step.how, step.line, aval, inputs, active, kept, layer))
 
     def _place(self, name: Name) -> int | None:
         if name not in self.place and name in self._active:
