@@ -77,7 +77,7 @@ class View:
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
-        maker = self.history.steps.get(source.names[0])
+        maker = self.history.steps.get(source.names[0]) if source.names else None
         if not source.inexact:
             return NotFloating(source.made, maker and maker.how, index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
