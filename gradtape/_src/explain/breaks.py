@@ -77,9 +77,9 @@ class View:
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
-        maker = self.history.steps.get(source.names[0]) if source.names else None
+        maker = next((step.how for name in source.names[:1] if (step := self.history.steps.get(name)) is not None), None)
         if not source.inexact:
-            return NotFloating(source.made, maker and maker.how, index=chosen_by(self.history, source.names[0]))
+            return NotFloating(source.made, maker, index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names
@@ -89,7 +89,7 @@ class View:
             return rebound
         reset = self.forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument has no line of its own
-        return reset or NotWatched(made, maker and maker.how, step)
+        return reset or NotWatched(made, maker, step)
 
     def fault_of_variable(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch a variable; `step` is the first op that uses it."""

@@ -68,8 +68,9 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
         for k, node in enumerate(block):
             if isinstance(node, ast.Try):
                 yield from _missing(node)
-            if isinstance(node, (ast.Expr, ast.Assign, ast.Return)):  # the first value given to `setdefault` is kept
-                yield from [([node], ast.unparse(n.func)) for n in within(node, ast.Call) if callee(n) == "setdefault"]
+            for n in within(node, ast.Call) if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) else ():
+                if callee(n) == "setdefault":  # the first value given to it is kept
+                    yield [node], ast.unparse(n.func)
             if not isinstance(node, ast.If):
                 continue
             body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
