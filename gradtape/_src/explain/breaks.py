@@ -77,7 +77,8 @@ class View:
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
-        maker = next((step.how for name in source.names[:1] if (step := self.history.steps.get(name)) is not None), None)
+        made_by = self.history.steps.get(source.names[0]) if source.names else None
+        maker = None if made_by is None else made_by.how
         if not source.inexact:
             return NotFloating(source.made, maker, index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
