@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Container, Iterable, Sequence
 from traceback import walk_stack
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from gradtape._src.autodiff import tape
@@ -19,7 +19,7 @@ from gradtape._src.core.programs.journal import Asked, Line
 from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
-from gradtape._src.explain.explain import Question, remember, user_frame
+from gradtape._src.explain.explain import Question, remember
 
 logger = logging.getLogger("gradtape")
 MANY = 1024
@@ -42,7 +42,7 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
     """Report the None results of a gradient call: if `strict` raise for the first, else log the reasons once per line."""
     lacking = [s for s, has in zip(sources, given, strict=True) if not has]
     if strict:
-        raise _error(_of_none(_named(lacking[:1])[0][1]), user_frame())
+        raise _error(_of_none(_named(lacking[:1])[0][1]))
     if _asked_by_user() and _is_new(call.line, any(given)):
         with contextlib.suppress(Exception):  # a report must never break a running program
             _tell(_named(lacking[: MOST_REASONS if any(given) else MOST_ASKED]), any(given))
@@ -54,22 +54,19 @@ def graphed(targets: Sequence[Any], sources: Sequence[Any], results: Sequence[An
     if hooks.watch.graphed is None and all(given):
         return
     with contextlib.suppress(Exception):
-        line = journal.user_line()
-        question = Question(targets, None, user_frame(), in_graph=True)
-        found = [None if has else _of_none(question.about(variable_of(s))) for s, has in zip(sources, given, strict=True)]
-        remember(list(map(variable_of, sources)), found)
+        line, sources = journal.user_line(), list(map(variable_of, sources))
+        question = Question(targets, None, in_graph=True)
+        found = [None if has else _of_none(question.about(s)) for s, has in zip(sources, given, strict=True)]
+        remember(sources, found)
         if hooks.watch.graphed is not None:
             hooks.watch.graphed(question, line, sources, found)
-        lacking = [(question.name_of(variable_of(s)), d) for s, d in zip(sources, found, strict=True) if d is not None]
+        lacking = [(question.name_of(s), d) for s, d in zip(sources, found, strict=True) if d is not None]
         if lacking and _asked_by_user() and _is_new(line, any(given)):
             _tell(lacking, any(given))
 
 
 def unapplied(variables: Sequence[Any], total: int) -> None:
-    """Warn once per line that an optimizer skips variables without a gradient, with the reasons.
-
-    Causes that the log has already are left out.
-    """
+    """Warn once per line that an optimizer skips variables without a gradient, with the reasons that the log does not have."""
     line = journal.user_line()
     if hooks.watch.asked is not None or not _is_new(line, *map(id, variables)):
         return
@@ -158,7 +155,7 @@ def _named(sources: Iterable[Any], target: Any = None) -> list[tuple[str, Diagno
     """Return the names of sources whose gradient is None, each with its Diagnosis."""
     found = []
     for source in sources:
-        question = Question.of(target, [source], None, user_frame())
+        question = Question.of(target, [source], None)
         found.append((question.name_of(source), question.about(source)))
     return found
 
@@ -167,10 +164,10 @@ def _in_one_line(diagnosis: Diagnosis) -> str:
     return f"{diagnosis.where}{diagnosis.code}: {diagnosis.cause} {diagnosis.label.capitalize()}: {diagnosis.mend}"
 
 
-def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
+def _error(diagnosis: Diagnosis) -> ValueError:
     """Create a ValueError whose traceback ends at the line of the break, if a frame of its file is known."""
     error = ValueError(f"The gradient is None. {diagnosis}")
-    frame = next((f for f, _ in walk_stack(frame) if f.f_code.co_filename == diagnosis.file), None) if frame else None
+    frame = next((f for f, _ in walk_stack(sys._getframe(1)) if f.f_code.co_filename == diagnosis.file), None)
     if frame is None or diagnosis.line is None:
         return error
     return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))

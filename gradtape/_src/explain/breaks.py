@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,10 +53,10 @@ class View:
         self._spans: dict[int, list[tuple[int, int]]] = {}
         for serial, start, stop in self.segments:
             self._spans.setdefault(serial, []).append((start, stop))
-        self._watched: dict[Name, Moment] = {}
+        self.watched: dict[Name, Moment] = {}
         self._watched_variables: dict[int, Moment] = {}
         for origin, moment, number in [] if tape is None else tape.watches:
-            self._watched.setdefault(origin, moment)
+            self.watched.setdefault(origin, moment)
             if number is not None:
                 self._watched_variables.setdefault(number, moment)
         self._rules: dict[Any, bool] = {}
@@ -76,18 +77,20 @@ class View:
 
     def first_fault(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch the source; `step` is the first op that uses it."""
+        made_by = self.history.steps.get(source.names[0]) if source.names else None
+        maker = None if made_by is None else made_by.how
         if not source.inexact:
-            return NotFloating(source.made, self._maker(source), index=chosen_by(self.history, source.names[0]))
+            return NotFloating(source.made, maker, index=chosen_by(self.history, source.names[0]))
         if source.number is not None:
             return self.fault_of_variable(source, step)
         (name,) = source.names
-        if source.in_graph or name in self._watched or name in self.active():
+        if source.in_graph or name in self.watched or name in self.active():
             return None
         if (rebound := self.rebinding(name)) is not None:
             return rebound
         reset = self.forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument has no line of its own
-        return reset or NotWatched(made, self._maker(source), step)
+        return reset or NotWatched(made, maker, step)
 
     def fault_of_variable(self, source: Source, step: Step | None) -> Evidence | None:
         """Return the reason why the tape does not watch a variable; `step` is the first op that uses it."""
@@ -103,14 +106,6 @@ class View:
             return NotWatched(source.made, None, step, automatic=False, unbuilt=self.opened(source.variable._born))
         return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
 
-    def watched_since(self, name: Name) -> Moment | None:
-        """Return the moment at which the tape was told to watch a value; None if it was not."""
-        return self._watched.get(name)
-
-    def watches(self, name: Name) -> bool:
-        """Return whether the tape was told to watch a value, or recorded it as a result of watched ones."""
-        return name in self._watched or name in self.active()
-
     def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
         """Return the reset of the tape that removed a value from its record; `holds` tells whether a record has the value."""
         earlier = None if self.tape is None else self.tape.earlier
@@ -119,10 +114,6 @@ class View:
                 return TapeUsed(earlier.forgotten or NO_LINE, reset=True)
             earlier = earlier.earlier
         return None
-
-    def _maker(self, source: Source) -> str | None:
-        step = self.history.steps.get(source.names[0])
-        return None if step is None else step.how
 
     def rebinding(self, name: Name) -> Evidence | None:
         """Return the line that replaced a Variable by a tensor under the same name: `x = x + 1`."""
@@ -147,7 +138,7 @@ class View:
         return name in self.history.variables or (step is not None and step.op in ASSIGNMENTS)
 
     def active(self) -> set[Name]:
-        """Return all values that the tape watches or that depend on those."""
+        """Return all values that the tape was told to watch, or recorded as results of watched ones."""
         if self._active is None:
             found = self._roots()
             for step in sorted([s for s in self.history.steps.values() if self.sees(s.at)], key=lambda s: s.at):
@@ -202,7 +193,7 @@ class View:
     def _roots(self) -> set[Name]:
         """Return the watched values, and the values of the tape's variables."""
         told = {name for number in self._watched_variables for _, name in self.history.held.get(number, ())}
-        return {*self._watched} | told | self._automatic()
+        return {*self.watched} | told | self._automatic()
 
     def later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}
@@ -232,18 +223,11 @@ class View:
         On a tie the path with fewer intended breaks, such as `stop_gradient`, wins, then the shorter one. The pairs in `closed`
         are excluded.
         """
-        wanted = set(targets)
+        wanted, count = set(targets), itertools.count()
         allowed = self.history.before(wanted)
-        best: dict[Name, tuple[int, int, int]] = {}
+        best = {name: (0, 0, 0) for name in source.names if name in allowed}
         via: dict[Name, tuple[Name, Step]] = {}
-        queue: list[tuple[int, int, int, int, Name]] = []
-        count = 0
-        for name in source.names:
-            if name in allowed:
-                best[name] = (0, 0, 0)
-                queue.append((0, 0, 0, count, name))
-                count += 1
-        heapq.heapify(queue)
+        queue = [(0, 0, 0, next(count), name) for name in best]
         while queue:
             broken, meant, length, _, name = heapq.heappop(queue)
             if name in wanted and (name not in source.names or length):
@@ -262,8 +246,7 @@ class View:
                 if step.name not in best or cost < best[step.name]:
                     best[step.name] = cost
                     via[step.name] = name, step
-                    count += 1
-                    heapq.heappush(queue, (*cost, count, step.name))
+                    heapq.heappush(queue, (*cost, next(count), step.name))
         return [] if wanted & set(source.names) else None
 
     def silent(self, before: Name, step: Step) -> bool:

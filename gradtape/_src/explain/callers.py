@@ -91,20 +91,13 @@ PAUSES = ("stop_recording", "init_scope")
 
 def opened_before(line: Line, *called: str) -> ast.With | None:
     """Return the last `with` statement above a line, in its function, that calls a function with one of these names."""
-    return last_opened(statements_of(scope_of(line)), text.number(line) or 0, *called)
-
-
-def last_opened(statements: Sequence[ast.stmt], at: int, *called: str) -> ast.With | None:
-    """Return the last of these `with` statements above line `at` that calls a function with one of these names."""
-    found = [n for n in statements if isinstance(n, ast.With) and n.lineno < at and opening(n, *called)]
+    own, at = statements_of(scope_of(line)), text.number(line) or 0
+    found = [n for n in own if isinstance(n, ast.With) and n.lineno < at and opening(n, *called)]
     return max(found, key=lambda n: n.lineno, default=None)
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
-    """Return the statement of the asking function that set the target `name`, for a line of another function.
-
-    Return the line itself if it is in that function, or if there is no such statement.
-    """
+    """Return the statement of the asking function that set the target `name`, for a line of another function; else the line."""
     around, at = scope_of(asked), text.number(asked) or 0
     if around is None or line[0] is None or asked[0] is None or scope_of(line) is around:
         return line
@@ -142,9 +135,8 @@ def loop_before(line: Line, asked: Line) -> int | None:
     around, at = scope_of(asked), text.number(line)
     if around is None or at is None or scope_of(line) is not around:
         return None
-    own = statements_of(around)
-    tape = last_opened(own, text.number(asked) or 0, "GradientTape")
-    loops = [n for n in own if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
+    tape = opened_before(asked, "GradientTape")
+    loops = [n for n in statements_of(around) if isinstance(n, (ast.For, ast.While)) and n.lineno <= at <= (n.end_lineno or 0)]
     return min([n.lineno for n in loops if tape is not None and (n.end_lineno or 0) < tape.lineno], default=None)
 
 

@@ -166,10 +166,7 @@ def counted(lacks: Iterable[Lack], total: int) -> str:
 
 
 def told(found: Iterable[Found], beside: str | None) -> list[str]:
-    """Return the lines of a report about sources: each cause once, faults first, connected sources last.
-
-    Places in the file `beside` are shown by their line numbers alone.
-    """
+    """Return the lines of a report: each cause once, faults first. Places in the file `beside` are line numbers alone."""
     lines: list[str] = []
     for lacks, diagnosis in by_cause(found):
         for what, times, of in dict.fromkeys([lack[1:] for lack in lacks]):

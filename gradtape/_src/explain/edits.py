@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import PAUSES, opened_before, scope_of
+from gradtape._src.explain.callers import PAUSES, opened_before, scope_of, statements_under_tape
 from gradtape._src.explain.evidence import Said, Span
-from gradtape._src.explain.syntax import SCOPES, named_in, own, statements_of, within
+from gradtape._src.explain.syntax import SCOPES, SIMPLE, free_in, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # new code for a line below, and the code that is there now
-SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
 HARMLESS = (ast.Call, ast.keyword, *SIMPLE)  # parents of an expression that needs no brackets
 
@@ -74,7 +73,7 @@ def diff(files: Files) -> list[str]:
     return shown
 
 
-def fixes(line: Line, said: Said, asked: Line, tape: str) -> tuple[Fix, ...]:
+def fixes(line: Line, said: Said, asked: Line) -> tuple[Fix, ...]:
     """Return one Fix for each code in the advice, in order.
 
     `asked` is the line of the gradient call. A fix is left out if a name in it would have no value at its place.
@@ -86,28 +85,20 @@ def fixes(line: Line, said: Said, asked: Line, tape: str) -> tuple[Fix, ...]:
         return ()
     made: list[Fix] = []
     for code in dict.fromkeys(codes):
-        watched = _called(code, "watch")
-        if watched is not None:
-            made += _watch(code, watched, asked)
-        elif re.match(r"tf\.GradientTape\(persistent=True\)$", code):
-            made += _persistent(code, asked)
-        elif code.endswith(".trainable_variables"):
-            made += _trainable(code, asked)
-        elif found is not None and code == text.text(line) and isinstance(found, SIMPLE):
-            made += _elsewhere(line, found, mend, asked)
-        elif found is not None and isinstance(found, SIMPLE) and _is_statement(code, found):
-            made += _in_its_place(file, found, code, mend)
-        elif said.place is not None:
-            made += _expression(file, said.place, code)
+        match _parsed(code):
+            case [ast.Expr(ast.Call(func=ast.Attribute(attr="watch"), args=[_]) as watched)]:
+                made += _watch(code, watched, asked)
+            case _ if code == "tf.GradientTape(persistent=True)":
+                made += _persistent(code, asked)
+            case _ if code.endswith(".trainable_variables"):
+                made += _trainable(code, asked)
+            case _ if isinstance(found, SIMPLE) and code == text.text(line):
+                made += _elsewhere(line, found, mend, asked)
+            case _ if isinstance(found, SIMPLE) and _is_statement(code, found):
+                made += _in_its_place(file, found, code, mend)
+            case _ if said.place is not None:
+                made += _expression(file, said.place, code)
     return tuple(made)
-
-
-def _called(code: str, method: str) -> ast.Call | None:
-    match _parsed(code):
-        case [ast.Expr(ast.Call(func=ast.Attribute(attr=name), args=[_]) as call)] if name == method:
-            return call
-        case _:
-            return None
 
 
 def _parsed(code: str) -> list[ast.stmt] | None:
@@ -147,26 +138,22 @@ def _watch(code: str, watched: ast.Call, asked: Line) -> Iterator[Fix]:
     file, tape = text.file(asked), opened_before(asked, "GradientTape")
     if file is None or tape is None:
         return
-    own = statements_of(scope_of(asked))
-    calls = [n for n in own if isinstance(n, ast.Expr) and ast.unparse(n) == code]
+    calls = [n for n in statements_of(scope_of(asked)) if isinstance(n, ast.Expr) and ast.unparse(n) == code]
     taken = [Edit(file, n.lineno, n.end_lineno or n.lineno, ()) for n in calls]
-    first = tape.body[0].lineno
-    if names_in(watched) <= bound(file, first):
-        yield (*taken, Edit(file, first, first - 1, (_spaces(file, first) + code,)))
-        return
-    name = next(iter(names_in(watched.args[0])), None)
-    inside = [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0) and isinstance(n, SIMPLE)]
-    made = [n for n in inside if name in named_in(n, ast.Store)]
-    if made and names_in(watched) <= bound(file, (made[-1].end_lineno or 0) + 1):
-        after = (made[-1].end_lineno or made[-1].lineno) + 1
-        yield (*taken, Edit(file, after, after - 1, (_spaces(file, made[-1].lineno) + code,)))
+    first, name = tape.body[0].lineno, next(iter(free_in(watched.args[0])), None)
+    made = [n for n in statements_under_tape(asked) if isinstance(n, SIMPLE) and name in named_in(n, ast.Store)]
+    behind = [((n.end_lineno or n.lineno) + 1, n.lineno) for n in made[-1:]]
+    for at, beside in [(first, first), *behind]:
+        if free_in(watched) <= bound(file, at):
+            yield (*taken, Edit(file, at, at - 1, (_spaces(file, beside) + code,)))
+            return
 
 
 def _persistent(code: str, asked: Line) -> Iterator[Fix]:
     file, tape = text.file(asked), opened_before(asked, "GradientTape")
     for item in tape.items if tape is not None and file is not None else ():
         if "GradientTape()" in ast.unparse(item.context_expr):
-            yield (_replaced(str(file), text.span(item.context_expr), code),)
+            yield (_replaced(str(file), (text.span(item.context_expr), code)),)
 
 
 def _trainable(code: str, asked: Line) -> Iterator[Fix]:
@@ -174,7 +161,7 @@ def _trainable(code: str, asked: Line) -> Iterator[Fix]:
     holder, file = code.rpartition(".")[0], text.file(asked)
     for node in within(scope_of(asked), ast.Attribute):
         if node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
-            yield (_replaced(str(file), text.span(node), code),)
+            yield (_replaced(str(file), (text.span(node), code)),)
 
 
 def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
@@ -191,67 +178,54 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
         block = opened_before(line, *PAUSES) if out else opened_before(asked, "GradientTape")
         if block is None:
             return
-        if out:
-            yield away, Edit(file, block.lineno, block.lineno - 1, (_spaces(file, block.lineno) + lines[0],))
-            return
         early = found.lineno < block.lineno
-        place = block.body[0].lineno if early else (block.end_lineno or 0) + 1
-        spaces = _spaces(file, block.body[0].lineno)
-        if (target := text.computed_target(line)) is not None and not early:
+        place = block.lineno if out else block.body[0].lineno if early else (block.end_lineno or 0) + 1
+        spaces = _spaces(file, block.lineno if out else block.body[0].lineno)
+        if not (out or early) and (target := text.computed_target(line)) is not None:
             named = Edit(file, place, place - 1, (f"{spaces}target = {ast.unparse(target)}",))
-            yield named, _replaced(file, text.span(target), "target")
+            yield named, _replaced(file, (text.span(target), "target"))
             return
         moved = Edit(file, place, place - 1, (spaces + lines[0],))
-        yield (moved,) if "again" in mend else (away, moved)
+        yield (moved,) if "again" in mend and not out else (away, moved)
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:
     """Yield the replacement of the break's statement, with the changes of later lines that it needs."""
     last = found.end_lineno or found.lineno
-    if not names_in(ast.parse(code)) <= bound(file, last + 1):
+    if not free_in(ast.parse(code)) <= bound(file, last + 1):
         return
-    places: dict[int, list[tuple[ast.expr, str]]] = {}
+    places: dict[int, list[tuple[Any, str]]] = {}
     for now, before in BESIDE.findall(mend):
         below = [n for n in within(text.tree(file), ast.expr) if last < n.lineno == n.end_lineno]
         same = [n for n in below if ast.unparse(n) == before]
         if not same:
             return
-        places.setdefault(same[0].lineno, []).append((same[0], now))
-    more = []
-    for at, parts in places.items():
-        line = linecache.getline(file, at).rstrip("\r\n").encode()
-        for node, now in sorted(parts, key=lambda part: -part[0].col_offset):
-            line = line[: node.col_offset] + now.encode() + line[node.end_col_offset :]
-        more.append(Edit(file, at, at, (line.decode(),)))
+        places.setdefault(same[0].lineno, []).append((text.span(same[0]), now))
+    more = [_replaced(file, *parts) for parts in places.values()]
     yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *more
 
 
 def _expression(file: str, place: Span, code: str) -> Iterator[Fix]:
     """Yield the replacement of the expression that the break names."""
-    first = place[0]
-    parts = _parsed(code)
-    match parts:
-        case [ast.Expr(value)] if names_in(value) <= bound(file, first):
+    match _parsed(code):
+        case [ast.Expr(value)] if free_in(value) <= bound(file, place[0]):
             tree = text.tree(file) or ast.Module([], [])
             inside = [(n, c) for n in ast.walk(tree) for c in ast.iter_child_nodes(n) if isinstance(c, ast.expr)]
             around = next((n for n, child in inside if text.span(child) == place), tree)
             brackets = isinstance(value, COMPOUND) and not isinstance(around, HARMLESS)
-            bare, whole = (_replaced(file, place, written) for written in (code, f"({code})"))
+            bare, whole = (_replaced(file, (place, written)) for written in (code, f"({code})"))
             yield (whole if brackets and f"({code})" not in bare.lines[0] else bare,)
 
 
-def _replaced(file: str, span: Any, code: str) -> Edit:
-    """Return the edit of an expression's lines that replaces the expression by code; columns count bytes."""
-    first, last, start, stop = span
-    before = linecache.getline(file, first).rstrip("\r\n").encode()[:start].decode()
-    after = linecache.getline(file, last).rstrip("\r\n").encode()[stop:].decode()
-    return Edit(file, first, last, (before + code + after,))
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """Return the names that code reads without binding them itself."""
-    arguments = {a.arg for n in within(node, ast.Lambda) for a in n.args.args}
-    return named_in(node, ast.Load) - named_in(node, ast.Store) - arguments
+def _replaced(file: str, *parts: tuple[Any, str]) -> Edit:
+    """Return the edit that replaces the expression at a span, or several of one line, by code; columns count bytes."""
+    first, last = parts[0][0][:2]
+    before, after = [lines_of(file, {})[number - 1].encode() for number in (first, last)]
+    written, at = b"", 0
+    for (_, _, start, stop), code in sorted(parts):
+        written += before[at:start] + code.encode()
+        at = stop
+    return Edit(file, first, last, ((written + after[at:]).decode(),))
 
 
 def bound(file: str, number: int) -> set[str]:
@@ -260,7 +234,7 @@ def bound(file: str, number: int) -> set[str]:
     around = [n for n in within(whole, SCOPES) if n.body[0].lineno <= number <= (n.end_lineno or 0) + 1]
     found = set(dir(builtins))
     if not os.path.exists(file):  # names in a notebook's cell may be bound in another cell
-        found |= names_in(whole)
+        found |= free_in(whole)
     innermost: Any = max(around, key=lambda n: n.lineno, default=whole)
     for scope in [whole, *around]:
         for node in [*within(getattr(scope, "args", None), ast.arg), *own(scope)]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -109,8 +110,7 @@ class Finders(Generic[P]):
         """Return the decorator that registers a function behind those of a lower rank."""
 
         def register(finder: Finder[P]) -> Finder[P]:
-            self._ranked.append((rank, finder))
-            self._ranked.sort(key=itemgetter(0))
+            insort(self._ranked, (rank, finder), key=itemgetter(0))
             return finder
 
         return register

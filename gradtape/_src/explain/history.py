@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from threading import get_ident
 from typing import Any
 
@@ -22,8 +23,6 @@ from gradtape._src.ops.array.shape import _identity
 Name = tuple[Any, ...]  # an Origin; a value inside of a function: (origin of the call, …, number)
 ELSEWHERE = -1
 RESULT = "result"  # the kind of step for a call's results and parameters, which have no op of their own
-
-
 COPIES = {READ, _identity.op}
 
 
@@ -32,6 +31,7 @@ def opens(op: Op | None) -> bool:
     return isinstance(op, StructuredOp) and op.kind not in (GRADIENT, VALUE)
 
 
+@dataclass(slots=True, eq=False)
 class Step:
     """One op that ran: `name` is its value's name, `inputs` are the names of its operands.
 
@@ -40,23 +40,18 @@ class Step:
     gradient computed; their own gradients are not used.
     """
 
-    __slots__ = ("at", "attrs", "hidden", "how", "inputs", "line", "name", "op", "thread")
+    name: Name
+    op: Op | None
+    attrs: tuple[Any, ...]
+    inputs: Sequence[Name]
+    line: Line
+    at: Moment
+    thread: int | None
+    how: str = ""
+    hidden: Sequence[Name] = ()
 
-    def __init__(
-        self,
-        name: Name,
-        op: Op | None,
-        attrs: tuple[Any, ...],
-        inputs: Sequence[Name],
-        line: Line,
-        at: Moment,
-        thread: int | None,
-        how: str = "",
-    ) -> None:
-        self.name, self.op, self.attrs, self.inputs = name, op, attrs, tuple(inputs)
-        self.hidden: Sequence[Name] = ()
-        self.line, self.at, self.thread = line, at, thread
-        self.how = how or (op.type if op is not None else "")
+    def __post_init__(self) -> None:
+        self.how = self.how or ("" if self.op is None else self.op.type)
 
     @property
     def of_shapes(self) -> bool:
@@ -322,13 +317,10 @@ class History:
             step = self.steps.get(current)
             if current in self.avals or step is None:
                 stack.pop()
-                continue
-            missing = [i for i in step.inputs if i not in self.avals and i in self.steps]
-            if missing and len(stack) < 100_000:
+            elif (missing := [i for i in step.inputs if i not in self.avals and i in self.steps]) and len(stack) < 100_000:
                 stack.extend(missing)
-                continue
-            self.avals[current] = self._result(step)
-            stack.pop()
+            else:
+                self.avals[current] = self._result(step)
         return self.avals.get(name)
 
     def _result(self, step: Step) -> Any:
@@ -351,15 +343,13 @@ class History:
         step = self.steps.get(name)
         return step.line if step is not None else self.lines.get(name, NO_LINE)
 
-    def before(self, names: Iterable[Name]) -> dict[Name, None]:
-        """Return `names` and all values on which they depend."""
-        return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
+    def before(self, names: Iterable[Name], until: Container[Name] = ()) -> dict[Name, None]:
+        """Return `names` and all values on which they depend, back to the values `until`."""
+        return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps and name not in until else ())
 
     def since_state(self, names: Iterable[Name]) -> dict[Name, None]:
         """Return `names` and the values on which they depend, back to the values of variables."""
-        return self._reached(
-            names, lambda name: self.steps[name].inputs if name in self.steps and name not in self.variables else ()
-        )
+        return self.before(names, self.variables)
 
     def hidden(self, names: Iterable[Name]) -> list[Name]:
         """Return the hidden values of the custom gradients among `names`."""
@@ -406,21 +396,11 @@ class History:
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:
     """Yield the pending traces: the thread's own, those of `nodes`, and those of their inputs."""
     seen: set[int] = set()
-    waiting: list[Trace] = []
-
-    def enter(trace: Trace | None) -> None:
-        while trace is not None and trace.serial not in seen:
-            seen.add(trace.serial)
-            waiting.append(trace)
-            trace = trace.parent
-
-    enter(engine.local.trace)
-    for node in nodes:
-        enter(node.trace)
+    waiting: list[Trace | None] = [engine.local.trace, *[node.trace for node in nodes]]
     while waiting:
         trace = waiting.pop()
-        for leaf in trace.leaves:
-            enter(leaf.trace)
-        for original, _ in trace.recomputed:
-            enter(original.trace)
-        yield trace
+        if trace is not None and trace.serial not in seen:
+            seen.add(trace.serial)
+            before = [*trace.leaves, *[original for original, _ in trace.recomputed]]
+            waiting += [trace.parent, *[node.trace for node in before]]
+            yield trace

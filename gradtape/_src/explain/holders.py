@@ -19,7 +19,7 @@ from gradtape._src.explain import source as text
 DEEPEST = 5  # attributes and entries in the path to an object that holds a variable
 NAMED = 3  # attributes and entries in the path to a named value
 MOST = 1000  # entries of one object that are examined
-LOOKED = 200  # objects that are examined
+LOOKED = 200  # objects whose parts are examined
 VALUES = (Tensor, Stored, Variable)
 PLAIN = (type, FunctionType, CodeType, ModuleType, str, bytes, int, float, *VALUES)
 LISTS = (list, tuple, dict)
@@ -51,7 +51,7 @@ def scopes(frame: FrameType | None) -> Iterator[tuple[Names, Names]]:
             yield frame.f_locals, frame.f_globals
             seen = frame.f_globals
         frame = None if frame.f_code.co_name == "<module>" else frame.f_back
-    asked = {journal.file_and_number(call.line)[0] for call in list(journal.calls)}
+    asked = {text.file(call.line) for call in list(journal.calls)}
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) in asked and vars(module) is not seen:
             yield vars(module), {}
@@ -155,10 +155,9 @@ def objects(frame: FrameType | None, deepest: int, number: int | None = None) ->
             if id(value) in seen or not holds(value) or len(seen) > LOOKED:
                 continue
             numbers = numbers_in(value)
-            if number is None or number in numbers:
-                seen.add(id(value))
             if not numbers or (number is not None and number not in numbers):
                 continue
+            seen.add(id(value))
             yield Held(path, value, list(numbers))
             if depth < deepest:
                 waiting += [(path + step, part, depth + 1) for step, part in _public(value)]

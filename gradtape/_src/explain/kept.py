@@ -68,8 +68,9 @@ def _parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[l
         for k, node in enumerate(block):
             if isinstance(node, ast.Try):
                 yield from _missing(node)
-            if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) and (kept_by := _setdefault(node)):
-                yield [node], kept_by
+            for n in within(node, ast.Call) if isinstance(node, (ast.Expr, ast.Assign, ast.Return)) else ():
+                if callee(n) == "setdefault":  # the first value given to it is kept
+                    yield [node], ast.unparse(n.func)
             if not isinstance(node, ast.If):
                 continue
             body = block[k + 1 :] if isinstance(node.body[-1], ast.Return) else node.body
@@ -85,11 +86,6 @@ def _missing(node: ast.Try) -> Iterator[tuple[list[ast.stmt], str]]:
         filled = [t for n in handler.body if isinstance(n, ast.Assign) for t in n.targets if not isinstance(t, ast.Name)]
         if filled and handler.type is not None and ast.unparse(handler.type) in ("KeyError", "AttributeError"):
             yield handler.body, ast.unparse(filled[0])
-
-
-def _setdefault(node: ast.stmt) -> str | None:
-    """Return `cache.setdefault` if a statement calls it: the first value is kept."""
-    return next((ast.unparse(call.func) for call in within(node, ast.Call) if callee(call) == "setdefault"), None)
 
 
 def _asks(test: ast.expr, target: ast.expr, shared: set[str]) -> bool:

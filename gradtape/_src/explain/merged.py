@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from gradtape._src.core.programs.journal import Line
-from gradtape._src.core.programs.op import ops
-from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.codes.instead import Stale
-from gradtape._src.explain.codes.ops import Index, NotFloating
+from gradtape._src.explain.codes.ops import Index
 from gradtape._src.explain.codes.placed import InnerGradient, OtherTape, OutsideTape
 from gradtape._src.explain.codes.state import State
 from gradtape._src.explain.codes.watching import Rebound
@@ -49,24 +45,3 @@ def without_inner(view: View, breaks: list[Evidence]) -> list[Evidence]:
         if isinstance(b, InnerGradient) and b.inner is not None:
             return [o for o in breaks[:k] if o.step is None or not view.sees(o.step.at, b.inner)] + breaks[k:]
     return breaks
-
-
-def _writes_bytes(op: str | None) -> bool:
-    known = ops.get(op or "")
-    return known is not None and Trait.WRITES_BYTES in known.traits
-
-
-def through(breaks: Sequence[Evidence]) -> list[Evidence]:
-    """Name the function in which a cast is followed by an op that writes bytes: the whole function has no derivative."""
-    told = list(breaks)
-    for k, b in enumerate(breaks):
-        if isinstance(b, NotFloating) and b.cast and any(o.line[0] is b.line[0] and _writes_bytes(o.op) for o in breaks[k + 1 :]):
-            code = b.line[0]
-            told[k] = replace(b, through="f" if code is None or code.co_name.startswith("<") else code.co_name)
-    return told
-
-
-def of_another_object(line: Line, asked: Line) -> bool:
-    """Return whether a line is in a method and the gradient call is not."""
-    methods = [code is not None and code.co_varnames[:1] == ("self",) for code, _ in (line, asked)]
-    return methods == [True, False]

@@ -119,17 +119,10 @@ class Ran:
             at, _, column, _ = text.position(line)
             if line[0] is not None and at is not None:
                 self.places.setdefault(line[0].co_filename, set()).add((at, column or 0))
-
-    @property
-    def files(self) -> dict[str, None]:
-        """The files with code that ran, in the order of their first ops."""
-        return dict.fromkeys([*self.places, *(self.noted or ())])
+        self.files = dict.fromkeys([*self.places, *(noted or ())])  # in the order of their first ops
 
     def saw(self, file: str, nodes: Sequence[Any], below: int = 0) -> bool:
-        """Return whether part of these nodes is known to have run.
-
-        Noted lines count only below line `below`, that of the condition.
-        """
+        """Return whether part of these nodes is known to have run. Noted lines count only below the condition's, `below`."""
         first = nodes[0].lineno, nodes[0].col_offset
         last = nodes[-1].end_lineno or first[0], nodes[-1].end_col_offset or 0
         noted = self.noted.get(file, ()) if self.noted is not None else ()

@@ -14,13 +14,13 @@ from gradtape._src.core.base import hooks
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.places import nearest, place
 from gradtape._src.core.programs import journal, transcript
-from gradtape._src.core.programs.journal import Asked, Taped
+from gradtape._src.core.programs.journal import Asked, Line, Taped
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, Lack, counted, told
-from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.explain import Question
 from gradtape._src.explain.inside import Inside, finite
 from gradtape._src.explain.ran import interpreter
 from gradtape._src.explain.source import Place
@@ -34,13 +34,12 @@ MOST_PLACES = 3  # in the first line
 class Finding:
     """One source of a gradient call whose gradient is None, zeros, NaN or infinite, as `what` says, and how often.
 
-    `position` is its index among the sources, or "target". `nth` and `last` count runs of the call: the first and the last with
-    this flaw. `after` is the seconds of work until the first; `done` names the program's side effects outside of its process
-    until then, or is empty.
+    `place` is the line of the call. `position` is the source's index in it, or "target". `nth` and `last` count runs of the call:
+    the first and the last with this flaw. `after` is the seconds of work until the first; `done` names the program's side effects
+    outside of its process until then, or is empty.
     """
 
-    file: str | None
-    line: int | None
+    place: Place
     call: str
     source: str
     what: str
@@ -52,11 +51,6 @@ class Finding:
     done: str
     times: int = 1
     of: str = "gradient"  # or "value", for the target
-
-    @property
-    def place(self) -> Place:
-        """The line of the gradient call."""
-        return self.file, self.line
 
     @property
     def lack(self) -> Lack:
@@ -79,7 +73,6 @@ class Report:
         self._since: tuple[float, float] | None = None  # the time at which the first tape opened
         self._interpreter = interpreter()
         self._found: dict[Any, Finding] = {}
-        self._without: dict[str, None] = {}  # the places of calls without a source
         self._traced: set[Any] = set()  # the lines of gradient calls under trace
         self._looked: dict[int, int] = {}  # serial number of a function's trace → number of its calls that were looked into
 
@@ -100,44 +93,57 @@ class Report:
 
         The tape still holds its record.
         """
-        question = self._asked(call.line, tape, targets, sources, results)
+        line = call.line
+        self._size(line, sources)
+        self.calls += line not in self._traced
+        if symbolic():
+            self._traced.add(line)
+        flaws = ["None" if result is None else _flaw(result) for result in results or [None] * len(sources)]
+        lacking: dict[str, list[int]] = {}
+        for position, what in enumerate(flaws):
+            if what is not None and not self._again(line, position, what):
+                lacking.setdefault(what, []).append(position)
+        question = None if {"NaN", "infinite"} & set(flaws) else self._spoiled(line, tape, targets, sources)
+        if lacking:
+            question = Question(list(targets), tape)
+            said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
+            found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
+            for position, what, diagnosis in sorted(found, key=lambda f: f[0]):
+                if results is not None or not diagnosis.connected:
+                    what = "undefined" if results is None else what
+                    self._note(line, position, question.name_of(sources[position]), what, diagnosis)
         if not symbolic():
-            self._count(call.line)
+            self._count(line)
         self._heard()
         return question
 
-    def _count(self, line: Any) -> None:
+    def _count(self, line: Line) -> None:
         self.seen[text.where(line)] = self.seen.get(text.where(line), 0) + 1
 
-    def _size(self, line: Any, sources: Sequence[Any]) -> None:
+    def _size(self, line: Line, sources: Sequence[Any]) -> None:
         """Note the number of sources of a call."""
         where = text.where(line)
         self._sources[where] = max(len(sources), self._sources.get(where, 0))
 
-    def _again(self, line: Any, position: int | str, what: str) -> bool:
+    def _again(self, line: Line, position: int | str, what: str) -> bool:
         """Count a known finding once more; return whether it was known."""
         found = self._found.get((line, position, what))
         if found is not None and not symbolic():
             found.times, found.last = found.times + 1, self.seen.get(found.place, 0) + 1
         return found is not None
 
-    def _note(self, line: Any, position: int | str, called: str, what: str, diagnosis: Diagnosis, of: str = "gradient") -> None:
-        """Add a new finding."""
-        where = text.where(line)
-        written, after = text.text(line) or "", self._worked()
-        nth = self.seen.get(where, 0) + 1
-        self._found[line, position, what] = Finding(
-            *where, written, called, what, diagnosis, position, nth, nth, after, self._done(), of=of
-        )
+    def _note(self, line: Line, position: int | str, called: str, what: str, diagnosis: Diagnosis, of: str = "gradient") -> None:
+        """Add a finding, or count it once more."""
+        if not self._again(line, position, what):
+            where, written = text.where(line), text.text(line) or ""
+            nth, after = self.seen.get(where, 0) + 1, self._worked()
+            found = Finding(where, written, called, what, diagnosis, position, nth, nth, after, self._done(), of=of)
+            self._found[line, position, what] = found
 
     def taped(self, taped: Taped, opens: bool) -> None:
         """Note that a tape opens or closes."""
         self._since = self._since or (time.monotonic(), time.process_time())
         self._interpreter.taped(taped, opens)
-
-    def close(self) -> None:
-        """Stop noting lines."""
-        self._interpreter.close()
 
     def _worked(self) -> float:
         """Return the seconds of work since the first tape opened, without time spent waiting."""
@@ -151,33 +157,6 @@ class Report:
         places = dict.fromkeys(map(text.where, failed))
         return [place(*where) for where in places if where not in self._sources]
 
-    def _asked(
-        self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any] | None
-    ) -> Question | None:
-        self._size(line, sources)
-        self.calls += line not in self._traced
-        if symbolic():
-            self._traced.add(line)
-        if not sources:
-            self._without[place(*text.where(line))] = None
-        flaws = ["None" if result is None else _flaw(result) for result in results or [None] * len(sources)]
-        lacking: dict[str, list[int]] = {}
-        for position, what in enumerate(flaws):
-            if what is not None and not self._again(line, position, what):
-                lacking.setdefault(what, []).append(position)
-        spoiled = None if {"NaN", "infinite"} & set(flaws) else self._spoiled(line, tape, targets, sources)
-        if not lacking:
-            return spoiled
-        question = Question(list(targets), tape, user_frame())
-        said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
-        found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
-        for position, what, diagnosis in sorted(found, key=lambda f: f[0]):
-            if results is None and diagnosis.connected:
-                continue
-            what = "undefined" if results is None else what
-            self._note(line, position, question.name_of(sources[position]), what, diagnosis)
-        return question
-
     def _spoiled(self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any]) -> Question | None:
         """Note a target that is NaN or infinite although all of its gradients are finite."""
         for target in targets:
@@ -186,10 +165,10 @@ class Report:
                 continue
             if self._again(line, "target", str(what)):
                 return None
-            question = Question([target], tape, user_frame())
-            diagnosis = question.about_target(sources[0])
-            if diagnosis is not None:
-                self._note(line, "target", question.target, str(what), diagnosis, "value")
+            question = Question([target], tape)
+            found = question.about_nan(sources[:1])
+            if found is not None and not found[0].connected:
+                self._note(line, "target", question.target, str(what), found[0], "value")
                 return question
         return None
 
@@ -198,8 +177,8 @@ class Report:
         self.calls += 1
         self._size(line, sources)
         for position, (source, diagnosis) in enumerate(zip(sources, found, strict=True)):
-            if diagnosis is not None and not diagnosis.connected and (line, position, "None") not in self._found:
-                self._note(line, position, question.name_of(getattr(source, "variable", source)), "None", diagnosis)
+            if diagnosis is not None and not diagnosis.connected:
+                self._note(line, position, question.name_of(source), "None", diagnosis)
         self._count(line)
         self._heard()
 
@@ -222,10 +201,9 @@ class Report:
     @property
     def _empty(self) -> str:
         """The sentence about gradient calls without sources."""
-        if not self._without:
-            return ""
+        empty = [place(*where) for where, size in self._sources.items() if not size]
         why = "a model's list is empty until it is built, and where nothing is trainable"
-        return f"; no source is given at {', '.join(self._without)}: {why}"
+        return f"; no source is given at {', '.join(empty)}: {why}" if empty else ""
 
     def ran(self, results: Any) -> None:
         """Look into a call of a function with a tape: the first few calls, and the first with NaN or infinity."""
@@ -236,12 +214,10 @@ class Report:
             return
         self._looked[run.transcript.serial] = LAST_LOOK if bad else looked + 1
         inside = Inside(run, ())
-        question = Question([], None, user_frame(), [], inside)
+        question = Question([], None, [], inside)
         for call in inside.calls:
             for position, called, what, diagnosis in question.flaws(call, _flaw_of):
-                if not self._again(call.line, position, what):
-                    of = "value" if position == "target" else "gradient"
-                    self._note(call.line, position, called, what, diagnosis, of)
+                self._note(call.line, position, called, what, diagnosis, "value" if position == "target" else "gradient")
             self._count(call.line)
         self._heard()
 
@@ -285,9 +261,8 @@ def values_of(gradient: Any) -> np.ndarray | None:
 
 def _flaw(gradient: Any) -> str | None:
     values = values_of(gradient)
-    if values is not None and not values.size and isinstance(gradient, IndexedSlices):
-        return "zeros"  # no row of the source was used
-    return None if values is None else _flaw_of(values)
+    unused = values is not None and not values.size and isinstance(gradient, IndexedSlices)  # no row of the source was used
+    return "zeros" if unused else None if values is None else _flaw_of(values)
 
 
 def _flaw_of(values: np.ndarray) -> str | None:
@@ -307,5 +282,5 @@ def watching(heard: Callable[[], None] = lambda: None, done: Callable[[], str] =
     """Yield a Report that notes all gradient calls in the context. It calls `heard` after each, and `done` for side effects."""
     report = Report(heard, done)
     listeners = {"asked": report.asked, "taped": report.taped, "ran": report.ran, "graphed": report.graphed, "called": None}
-    with hooks.filled(hooks.watch, **listeners), transcript.keeping(), contextlib.closing(report):
+    with hooks.filled(hooks.watch, **listeners), transcript.keeping(), contextlib.closing(report._interpreter):
         yield report

@@ -11,7 +11,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.evidence import Span
-from gradtape._src.explain.syntax import LISTED, mentioned, named_in, statements_of, within
+from gradtape._src.explain.syntax import LISTED, SIMPLE, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # NumPy functions and their names in TensorFlow, where the arguments have the same meaning.
@@ -34,6 +34,10 @@ METHODS = {  # methods of arrays
     "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
     "clip": "clip_by_value",
 }  # fmt: skip
+SAMPLED = {  # random numbers as functions of two parameters and of noise that does not depend on them
+    "random.normal": "{0} + ({1}) * tf.random.normal(tf.shape({0}))",
+    "random.uniform": "{0} + ({1} - ({0})) * tf.random.uniform(tf.shape({0}))",
+}
 LONGEST_ARGUMENT = 60
 STABLE = {  # formula → the function that computes it; `rest` are the other arguments
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
@@ -44,7 +48,6 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
 }  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
-REWRITTEN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)  # kinds of statements that are rewritten
 FLOATING = {"float", "float16", "float32", "float64"}
 AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # these return a tensor unchanged
 
@@ -52,7 +55,7 @@ AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  
 def with_tensors(line: Line) -> str | None:
     """Rewrite the statement without NumPy, `.numpy()` and `float()`; None if these rewrites do not suffice."""
     found = text.statement(line)
-    if not isinstance(found, REWRITTEN):
+    if not isinstance(found, SIMPLE):
         return None
     change = _ToTensors()
     changed = ast.unparse(ast.fix_missing_locations(change.visit(ast.parse(ast.unparse(found)))))
@@ -60,27 +63,22 @@ def with_tensors(line: Line) -> str | None:
 
 
 def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
-    """Return the later uses of the array that a line assigns, each with its form for a tensor.
-
-    None if a use has no known form for tensors.
-    """
+    """Return the later uses of the array that a line assigns, each with its form for a tensor; None if one has no such form."""
     name, at = text.target(line), text.number(line) or 0
     found: dict[str, str] = {}
-    for part in [n for n in within(scope, REWRITTEN) if n.lineno > at]:
+    for part in [n for n in within(scope, SIMPLE) if n.lineno > at]:
         change = _ToTensors({name or ""})
-        whole = ast.unparse(change.visit(ast.parse(ast.unparse(part))))
+        change.visit(ast.parse(ast.unparse(part)))
         if change.unknown:
             return None
-        for before, now in change.made.items() if whole else ():
-            if now != name:
-                found.setdefault(before, now)
+        found |= {before: now for before, now in change.made.items() if now != name and before not in found}
     return list(found.items())
 
 
 def without_call(line: Line) -> str | None:
     """Rewrite the statement with the line's `stop_gradient` call replaced by its argument; None if the call is ambiguous."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
-    if not isinstance(found, REWRITTEN):
+    if not isinstance(found, SIMPLE):
         return None
     called = [n for n in within(found, ast.Call) if ast.unparse(n.func).endswith("stop_gradient") and n.args]
     if len(called) > 1:
@@ -167,8 +165,7 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
     """
     own, name = text.expression_at(line), text.stored_name(line)
     later = [n for n in _after(line) if name is not None and name in mentioned(n)]
-    statements = [n for n in (own, text.statement(line), *later) if n is not None]
-    for node in [part for n in statements for part in within(n, (ast.Call, ast.BinOp))]:
+    for node in [part for n in (own, text.statement(line), *later) for part in within(n, (ast.Call, ast.BinOp))]:
         for formula, function in STABLE.items():
             found: dict[str, str] = {}
             if _fits(_parsed(formula), node, line, found):
@@ -237,7 +234,7 @@ def _with(whole: ast.AST, part: ast.expr, code: str) -> str:
     """Return the source text of an expression or statement with a part replaced by code."""
     copies: dict[int, Any] = {}
     copied = copy.deepcopy(whole, copies)
-    return ast.unparse(_Put(copies[id(part)], ast.parse(code, mode="eval").body).visit(copied))
+    return ast.unparse(_Put(copies[id(part)], _parsed(code)).visit(copied))
 
 
 def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
@@ -246,19 +243,20 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
     The `where` is in the statement, or below and takes the statement's result.
     """
     found, name = text.expression_at(line, op), text.stored_name(line)
+    operand = _operand(found)
+    if found is None or operand is None:
+        return None
     calls = [call for n in (text.statement(line), *_after(line)) for call in within(n, ast.Call)]
-    for call in [n for n in calls if found is not None and _is(n, "where") and len(n.args) == 3]:
+    for call in [n for n in calls if _is(n, "where") and len(n.args) == 3]:
         sides = [k for k in (1, 2) if ast.unparse(call.args[k]) == name or any(n is found for n in ast.walk(call.args[k]))]
-        side = sides[0] if sides else None
-        operand = None if found is None else _operand(found)
-        if side is not None and operand is not None and found is not None:
+        if sides:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
-            given = f"{value}, {safe}" if side == 1 else f"{safe}, {value}"
+            given = f"{value}, {safe}" if sides[0] == 1 else f"{safe}, {value}"
             return found, _with(found, operand, f"tf.where({condition}, {given})")
     return None
 
 
-def _operand(node: ast.expr) -> ast.expr | None:
+def _operand(node: ast.expr | None) -> ast.expr | None:
     """Return the operand to keep harmless: a function's argument, a denominator, a base or an exponent."""
     match node:
         case ast.Call(args=[operand, *others]):
@@ -297,10 +295,7 @@ class _ToTensors(ast.NodeTransformer):
         before = ast.unparse(node)
         after = self._called(node, before)
         if (now := ast.unparse(after)) != before:
-            inner = [written for written in self.made if written in before]
-            for written in inner:
-                del self.made[written]
-            self.made[before] = now
+            self.made = {inner: made for inner, made in self.made.items() if inner not in before} | {before: now}
         return after
 
     def _called(self, node: ast.Call, before: str) -> ast.AST:
@@ -315,7 +310,7 @@ class _ToTensors(ast.NodeTransformer):
             self.changed = True
             return node.args[0]
         if called in ("tf.constant", "tf.convert_to_tensor") and self.changed:
-            node.func = ast.parse("tf.convert_to_tensor", mode="eval").body
+            node.func = _parsed("tf.convert_to_tensor")
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("numpy", "item") and not node.args:
             self.changed = True
             return node.func.value
@@ -336,7 +331,7 @@ class _ToTensors(ast.NodeTransformer):
         self.generic_visit(node)
         if node.attr != "T":
             return node
-        return ast.Call(ast.parse("tf.transpose", mode="eval").body, [node.value], [])
+        return ast.Call(_parsed("tf.transpose"), [node.value], [])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         before, whole = ast.unparse(node.value), ast.unparse(node)
@@ -349,7 +344,7 @@ class _ToTensors(ast.NodeTransformer):
             return node
         now = f"tf.gather_nd({ast.unparse(node.value)}, tf.stack([{', '.join(map(ast.unparse, places))}], -1))"
         self.made[whole] = now  # this indexing works on arrays only
-        return ast.parse(now, mode="eval").body
+        return _parsed(now)
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> ast.AST | None:
         """Return a method call on an array as a function call on the tensor; None for an unknown method."""
@@ -357,39 +352,33 @@ class _ToTensors(ast.NodeTransformer):
         if isinstance(array, ast.Attribute) and ast.unparse(array).startswith(("tf.", "np.")):  # a module, not an array
             return None
         if name in METHODS:
-            return ast.Call(ast.parse(f"tf.{METHODS[name]}", mode="eval").body, [array, *node.args], node.keywords)
+            return ast.Call(_parsed(f"tf.{METHODS[name]}"), [array, *node.args], node.keywords)
         if name == "astype" and len(written) == 1 and written[0] in FLOATING:
             dtype = "float64" if written[0] == "float" else written[0]
-            return ast.Call(ast.parse("tf.cast", mode="eval").body, [array, ast.parse(f"tf.{dtype}", mode="eval").body], [])
+            return ast.Call(_parsed("tf.cast"), [array, _parsed(f"tf.{dtype}")], [])
         if name == "astype" and len(written) == 1 and "int" in written[0]:
             return array  # a cast to an integer would end the gradient
         if name in ("flatten", "ravel") and not node.args:
-            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, ast.parse("[-1]", mode="eval").body], [])
+            return ast.Call(_parsed("tf.reshape"), [array, _parsed("[-1]")], [])
         if name == "reshape" and node.args:
             shape = node.args[0] if len(node.args) == 1 else ast.List(node.args, ast.Load())
-            return ast.Call(ast.parse("tf.reshape", mode="eval").body, [array, shape], [])
+            return ast.Call(_parsed("tf.reshape"), [array, shape], [])
         return array if name == "copy" and not node.args else None
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
         if name in AS_IT_IS and len(node.args) == 1:
             joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
-            return ast.Call(ast.parse("tf.stack", mode="eval").body, node.args, []) if joined else node.args[0]
-        if name in ("random.normal", "random.uniform") and len(node.args) >= 2:
-            return _sampled(name, *map(ast.unparse, node.args[:2]))
+            return ast.Call(_parsed("tf.stack"), node.args, []) if joined else node.args[0]
+        if name in SAMPLED and len(node.args) >= 2:
+            first, second = map(ast.unparse, node.args[:2])
+            return _parsed(SAMPLED[name].format(first, second))
         if name == "dot" and len(node.args) == 2:  # vectors and matrices alike
-            return ast.Call(ast.parse("tf.tensordot", mode="eval").body, [*node.args, ast.Constant(1)], [])
+            return ast.Call(_parsed("tf.tensordot"), [*node.args, ast.Constant(1)], [])
         if name not in NUMPY:
             self.unknown = True
             return node
-        node.func = ast.parse(f"tf.{NUMPY[name]}", mode="eval").body
+        node.func = _parsed(f"tf.{NUMPY[name]}")
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
             node.args.append(ast.Constant(0))  # NumPy's default axis; tf.concat has none
         return node
-
-
-def _sampled(name: str, first: str, second: str) -> ast.AST:
-    """Return a sample as a function of its parameters and of independent noise."""
-    if name == "random.normal":
-        return ast.parse(f"{first} + ({second}) * tf.random.normal(tf.shape({first}))", mode="eval").body
-    return ast.parse(f"{first} + ({second} - ({first})) * tf.random.uniform(tf.shape({first}))", mode="eval").body

@@ -104,20 +104,14 @@ def unread(line: Line) -> tuple[str, str] | None:
 
 def rebound_name(line: Line) -> str | None:
     """Return the name that a statement both reads and sets: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
-    found = statement(line)
+    found, (at, _, column, _) = statement(line), position(line)
     if found is None and line[0] is not None:
         return _stored_and_read(line[0], line[1])
-    pairs = dict(stores(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
-    at, _, column, _ = position(line)
-    for name, value in pairs.items():
-        if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
-            return name if name in read_in(value) else None
-    if isinstance(found, ast.AugAssign):
-        return ast.unparse(found.target)
-    if not isinstance(found, ast.Assign) or len(found.targets) > 1:
-        return None
-    called = ast.unparse(found.targets[0])
-    return called if called in read_in(found.value) else None
+    pairs = stores(found)
+    if len(pairs) > 1:  # the instruction computes one of several values
+        around = [(n, v) for n, v in pairs if at == v.lineno and column in range(v.col_offset, v.end_col_offset or 0)]
+        pairs = around[:1]
+    return next((name for name, value in pairs if name in read_in(value)), None)
 
 
 def _stored_and_read(code: CodeType, offset: int) -> str | None:
@@ -128,12 +122,11 @@ def _stored_and_read(code: CodeType, offset: int) -> str | None:
     return stored if any(i.argval == stored and i.opname.startswith("LOAD_") for i in own) else None
 
 
-def stores(found: ast.stmt) -> list[tuple[str, ast.expr]]:
+def stores(found: ast.stmt | None) -> list[tuple[str, ast.expr]]:
     """Return each name that a statement sets, with its expression; names unpacked from one value share it."""
     if isinstance(found, ast.AugAssign):
-        return [
-            (ast.unparse(found.target), ast.BinOp(ast.parse(ast.unparse(found.target), mode="eval").body, found.op, found.value))
-        ]
+        name = ast.unparse(found.target)
+        return [(name, ast.BinOp(ast.parse(name, mode="eval").body, found.op, found.value))]
     if not isinstance(found, ast.Assign) or len(found.targets) > 1:
         return []
     (given,) = found.targets
@@ -151,8 +144,7 @@ def read_in(value: ast.expr) -> set[str]:
 
 def sets(line: Line, name: str) -> bool:
     """Return whether the statement sets a name or attribute."""
-    found = statement(line)
-    return found is not None and any(called == name for called, _ in stores(found))
+    return name in dict(stores(statement(line)))
 
 
 def codes_of(frame: FrameType | None) -> Iterator[CodeType]:
@@ -201,10 +193,7 @@ def heads(found: ast.stmt) -> list[str]:
 
 def assignments(line: Line) -> str | None:
     """Rewrite the statement with `assign` in place of `=`: `w.assign(w - dw)`; None if it unpacks the result of a call."""
-    found = statement(line)
-    if found is None:
-        return None
-    pairs = stores(found)
+    pairs = stores(statement(line))
     if len(pairs) > 1 and len({id(value) for _, value in pairs}) == 1:
         return None
     return "; ".join(f"{name}.assign({ast.unparse(_in_a_variable(value))})" for name, value in pairs) or None
@@ -221,8 +210,7 @@ def _in_a_variable(value: ast.expr) -> ast.expr:
 
 def makes_a_variable(line: Line) -> bool:
     """Return whether the statement assigns new Variables."""
-    found = statement(line)
-    return found is not None and any(_in_a_variable(value) is not value for _, value in stores(found))
+    return any(_in_a_variable(value) is not value for _, value in stores(statement(line)))
 
 
 def target(line: Line) -> str | None:
@@ -263,15 +251,11 @@ def line_in(name: str, at: int) -> Line:
 
 def one_by_one(line: Line) -> str | None:
     """Return a loop that assigns the items of a list comprehension to their Variables; None for any other statement."""
-    found = statement(line)
-    made = found.value if isinstance(found, ast.Assign) else None
-    if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
-        return None
-    each = made.generators[0]
-    called = next((n.id for n in within(each.target, ast.Name) if n.id in named_in(made.elt)), None)
-    if called is None:
-        return None
-    return f"for {ast.unparse(each.target).strip('()')} in {ast.unparse(each.iter)}: {called}.assign({ast.unparse(made.elt)})"
+    match statement(line):
+        case ast.Assign(value=ast.ListComp(elt=made, generators=[ast.comprehension(target=each, iter=over, ifs=[])])):
+            name = next((n.id for n in within(each, ast.Name) if n.id in named_in(made)), None)
+            return name and f"for {ast.unparse(each).strip('()')} in {ast.unparse(over)}: {name}.assign({ast.unparse(made)})"
+    return None
 
 
 @functools.lru_cache(64)
@@ -394,13 +378,13 @@ def text(line: Line) -> str | None:
     whole = _on_one_line(line)
     if whole is not None:
         return whole
-    name, at = file(line), number(line)
-    found = linecache.getline(name, at) if name is not None and at is not None else ""
+    name, at = where(line)
+    found = "" if name is None or at is None else linecache.getline(name, at).strip()
     with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be only part of a statement
-        for token in tokenize.generate_tokens(io.StringIO(found.strip()).readline):
+        for token in tokenize.generate_tokens(io.StringIO(found).readline):
             if token.type == tokenize.COMMENT:
-                return found.strip()[: token.start[1]].strip()
-    return found.strip() or None
+                return found[: token.start[1]].strip()
+    return found or None
 
 
 def _on_one_line(line: Line) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)  # statements without a block that compute something
 LISTED = ("append", "extend", "insert")  # list methods, which accept tensors as well as arrays
 Kind = TypeVar("Kind", bound=ast.AST)
 
@@ -22,12 +23,9 @@ def within(node: ast.AST | None, kind: Any) -> list[Any]:
     return [] if node is None else [n for n in ast.walk(node) if isinstance(n, kind)]
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(4096)  # the search covers the whole file
 def enclosing(whole: ast.AST | None, at: int | None, kind: type | tuple[type, ...], body: bool = False) -> Any:
-    """Return the nodes of a kind around a line, outermost first; with `body` only those whose body has the line.
-
-    The search covers the whole file, so its results are cached.
-    """
+    """Return the nodes of a kind around a line, outermost first; with `body` only those whose body has the line."""
     if at is None:
         return []
     found: list[Any] = [n for n in within(whole, kind) if n.lineno <= at <= (n.end_lineno or at)]
@@ -59,6 +57,11 @@ def named_in(node: ast.AST | None, context: type | tuple[type, ...] = ast.expr_c
     return {n.id for n in within(node, ast.Name) if isinstance(n.ctx, context)}
 
 
+def free_in(node: ast.AST) -> set[str]:
+    """Return the names that a part reads without binding them itself."""
+    return named_in(node, ast.Load) - named_in(node, ast.Store) - {a.arg for a in within(node, ast.arg)}
+
+
 def mentioned(node: ast.AST | None) -> set[str]:
     """Return the names and attributes that a part reads."""
     read = [n for n in within(node, (ast.Name, ast.Attribute)) if isinstance(n.ctx, ast.Load)]
@@ -77,20 +80,16 @@ Function = ast.Lambda | ast.FunctionDef
 
 def looked_up_late(tree: ast.AST | None, roots: set[str]) -> Iterator[tuple[Function, str]]:
     """Yield the functions that a loop over one of the names makes, each with a loop variable that it looks up when called."""
-    for targets, over, body in [] if tree is None else _loops(tree):
-        for function in (
-            [n for part in body for n in within(part, (ast.Lambda, ast.FunctionDef))] if roots & named_in(over) else ()
-        ):
+    for targets, over, body in _loops(tree):
+        functions = [n for part in body for n in within(part, (ast.Lambda, ast.FunctionDef))] if roots & named_in(over) else []
+        for function in functions:
             for name in sorted(named_in(targets) & _free(function))[:1]:
                 yield function, name
 
 
-@functools.lru_cache(64)
-def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    """Return the target, the iterable and the body of each loop and comprehension in a file.
-
-    They are cached, because the question is asked for each of the user's frames.
-    """
+@functools.lru_cache(64)  # each of the user's frames asks
+def _loops(tree: ast.AST | None) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
+    """Return the target, the iterable and the body of each loop and comprehension in a file."""
     found: list[tuple[ast.expr, ast.expr, list[ast.AST]]] = []
     for n in within(tree, (ast.For, ast.ListComp, ast.SetComp, ast.DictComp)):
         over = n if isinstance(n, ast.For) else n.generators[0]
@@ -101,8 +100,5 @@ def _loops(tree: ast.AST) -> list[tuple[ast.expr, ast.expr, list[ast.AST]]]:
 
 def _free(function: Function) -> set[str]:
     """Return the free names of a function. Defaults are left out, because they are evaluated at once."""
-    arguments = function.args
-    own = {a.arg for a in [*arguments.args, *arguments.kwonlyargs, *arguments.posonlyargs]}
     body = function.body if isinstance(function.body, list) else [function.body]
-    whole = ast.Tuple([*body])
-    return named_in(whole, ast.Load) - own - named_in(whole, ast.Store)
+    return free_in(ast.Tuple([*body])) - {a.arg for a in within(function.args, ast.arg)}

@@ -82,11 +82,9 @@ class Trials:
         with watching(heard) as copy:
             try:
                 self._run(files, self._left)
-            except Reached:
-                pass
             except KeyboardInterrupt:
                 raise
-            except BaseException:  # an error of the changed program only means that the change is no fix
+            except BaseException:  # it was reached, or the changed program has an error, so that the change is no fix
                 pass
             finally:
                 if self._left is not None:
@@ -109,10 +107,7 @@ def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:
 
 
 def try_fixes(report: Report, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
-    """Try the fixes of a report's findings in copies of the program, with the arguments of `Trials`.
-
-    The outcome is written into the diagnoses.
-    """
+    """Try the fixes of a report's findings, with the arguments of `Trials`, and write the outcome into the diagnoses."""
     trials = Trials(run, seconds)
     for findings in report.by_place.values():
         for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core.base import hooks
@@ -28,25 +28,20 @@ DECIDED = {
 }
 
 
-class Words:
+class Words(NamedTuple):
     """The names of one source, its target and the tape for the sentences; `code` stands for the source in a fix.
 
     `asked` is the line of the gradient call. `name_of` returns the name of a variable, `held_by` that of the variable with a
     value.
     """
 
-    def __init__(
-        self,
-        source: str,
-        target: str,
-        tape: str,
-        code: str | None,
-        asked: Line,
-        name_of: Callable[[Any], str],
-        held_by: Callable[[Name], str | None],
-    ) -> None:
-        self.source, self.target, self.tape, self.code, self.asked = source, target, tape, code or source, asked
-        self.name_of, self.held_by = name_of, held_by
+    source: str
+    target: str
+    tape: str
+    code: str
+    asked: Line
+    name_of: Callable[[Any], str]
+    held_by: Callable[[Name], str | None]
 
     def diagnosis(self, broken: Evidence, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
         """Return the Diagnosis of a break."""
@@ -62,7 +57,7 @@ class Words:
         file, line = text.file(broken.line), text.number(broken.line)
         said = said._replace(cause=_with_short_places(_as_called(broken, said.cause), file))
         process = hooks.clients.process()
-        made = fixes(broken.line, said, self.asked, self.tape)
+        made = fixes(broken.line, said, self.asked)
         sentences = _sentence(said.cause), _sentence(said.mend)
         return Diagnosis(broken.code, file, line, broken.op, *sentences, also, process, made, _apart=broken.apart)
 

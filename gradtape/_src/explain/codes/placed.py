@@ -19,7 +19,6 @@ from gradtape._src.explain.callers import (
     callers_in,
     functions_of,
     in_a_thread,
-    last_opened,
     loop_before,
     may_call,
     minimizing,
@@ -93,8 +92,8 @@ class Placed(Evidence):
     def _in_the_scope(self, around: ast.AST, asked: Line, called: str, given: str | None) -> Self:
         """Return the evidence at a call in the asking scope; `given` is the optimizer's method there."""
         own, at = statements_of(around), text.number(asked) or 0
-        tape = last_opened(own, at, "GradientTape")
-        place = last_opened(own, at, *PAUSES) if isinstance(self, RecordingPaused) else tape
+        tape = opened_before(asked, "GradientTape")
+        place = opened_before(asked, *PAUSES) if isinstance(self, RecordingPaused) else tape
         if tape is None and given is not None:
             before = [n for n in own if (n.end_lineno or 0) < at and isinstance(n, SIMPLE) and called in mentioned(n)]
             line = text.line_at(asked[0], before[-1].lineno) if before and asked[0] is not None else self.line

@@ -101,7 +101,7 @@ class NotTrainable(Evidence):
 
 @of_steps(90)
 def _watched_late(view: View, before: Name, step: Step, op: Op | None) -> Evidence | None:
-    watched = view.watched_since(before)
+    watched = view.watched.get(before)
     if watched is None or step.how == RESULT or not view.recorded(step):
         return None
     if not view.later(watched, step.at) or view.was_active(before):

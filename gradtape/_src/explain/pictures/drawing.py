@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import os
 import re
-import unicodedata
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+
+from rich.cells import cell_len
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.explain import source as text
@@ -51,7 +52,7 @@ class Box:
     @property
     def size(self) -> Point:
         """Width and height."""
-        return max(map(_columns, self.rows)) * CHARACTER + 2 * MARGIN, len(self.rows) * LINE + 2 * MARGIN - 4
+        return max(map(cell_len, self.rows)) * CHARACTER + 2 * MARGIN, len(self.rows) * LINE + 2 * MARGIN - 4
 
 
 def draw(tape: GradientTape, fold: bool = True) -> Drawing:
@@ -123,8 +124,3 @@ def _curve(route: Sequence[Point]) -> str:
 
 def _escaped(written: str) -> str:
     return html.escape(FORBIDDEN.sub("\ufffd", written))
-
-
-def _columns(written: str) -> int:
-    """Return the width of a text in columns of a monospaced font; wide characters take two."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in written)

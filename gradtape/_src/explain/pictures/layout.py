@@ -7,8 +7,9 @@ that spans several layers goes over a bend in each, and the order within a layer
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from statistics import fmean
+from typing import NamedTuple
 
 SWEEPS = 8
 ACROSS, DOWN = 26, 40  # between boxes of one layer, and between layers
@@ -16,8 +17,7 @@ ACROSS, DOWN = 26, 40  # between boxes of one layer, and between layers
 Point = tuple[float, float]
 
 
-@dataclass
-class PictureLayout:
+class PictureLayout(NamedTuple):
     """The upper left corners of the `boxes`, the points of each edge in `routes`, and the size of the drawing."""
 
     boxes: list[Point]
@@ -41,24 +41,19 @@ def layered(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Picture
         below[upper].append(lower)
         above[lower].append(upper)
     centre = _centres(rows, above, below, widths)
-    left = min([centre[b] - widths[b] / 2 for b in range(len(layer))], default=0.0)
-    tops, y = [], 0.0
-    for row in rows:
-        tops.append(y)
-        y += max(heights[b] for b in row) + DOWN
-    x = [centre[b] - left for b in range(len(layer))]
+    left = min([c - w / 2 for c, w in zip(centre, widths, strict=True)], default=0.0)
+    x = [c - left for c in centre]
+    tall = [max(heights[b] for b in row) for row in rows]
+    tops = list(accumulate([height + DOWN for height in tall], initial=0.0))
+    bottoms = [top + height for top, height in zip(tops, tall, strict=False)]
     boxes = [(x[b] - widths[b] / 2, tops[layer[b]]) for b in range(len(sizes))]
     routes = []
-    for chain in chains:
-        first, last = chain[0], chain[-1]
-        row = rows[layer[first]]
-        bends = [(x[b], tops[layer[b]] + max(heights[o] for o in rows[layer[b]]) * at) for b in chain[1:-1] for at in (0, 1)]
-        start = [(x[first], tops[layer[first]] + heights[first])]
-        if heights[first] < max(heights[b] for b in row):
-            start.append((x[first], tops[layer[first]] + max(heights[b] for b in row)))
-        routes.append([*start, *bends, (x[last], tops[layer[last]])])
-    width = max([x[b] + widths[b] / 2 for b in range(len(layer))], default=0.0)
-    return PictureLayout(boxes, routes, width, max(y - DOWN, 0.0))
+    for first, *bends, last in chains:
+        route = [(x[first], y) for y in (tops[layer[first]] + heights[first], bottoms[layer[first]])]
+        route += [(x[b], y) for b in bends for y in (tops[layer[b]], bottoms[layer[b]])]
+        routes.append(list(dict.fromkeys([*route, (x[last], tops[layer[last]])])))  # a box may end where its row does
+    width = max([c + w / 2 for c, w in zip(x, widths, strict=True)], default=0.0)
+    return PictureLayout(boxes, routes, width, max(tops[-1] - DOWN, 0.0))
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
@@ -95,15 +90,11 @@ def _centres(rows: list[list[int]], above: list[list[int]], below: list[list[int
         down = sweep % 2 == 0
         for row in rows if down else rows[::-1]:
             neighbours = above if down else below
-            wished = {b: _mean([centre[n] for n in neighbours[b]], centre[b]) for b in row}
+            wished = {b: fmean([centre[n] for n in neighbours[b] or [b]]) for b in row}
             if sweep < SWEEPS - 2:
                 row.sort(key=wished.__getitem__)
             _spread(row, [wished[b] for b in row], centre, widths)
     return centre
-
-
-def _mean(values: list[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
 
 
 def _spread(row: list[int], wished: list[float], centre: list[float], widths: list[float]) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import html
 import itertools
 import json
-import linecache
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,12 +21,12 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.base import hooks
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Asked
-from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
-from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.edits import lines_of
+from gradtape._src.explain.explain import Question, held_node
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
 from gradtape._src.explain.pictures.highlight import coloured
@@ -77,16 +76,18 @@ class Page:
         calls = list(self._calls.values())
         for call in calls:
             self._mark(call)
+        shown = {name: lines_of(name, {}) for name in self._files}
         data = {
             "script": self._script,
             "headline": self._report.headline(self._script),
             "faults": _faults({(c["file"], c["line"]): k for k, c in enumerate(calls)}, self._report.findings),
             "calls": calls,
-            "files": [{"name": name, "lines": _lines(name), "coloured": coloured(_lines(name))} for name in self._files],
+            "files": [{"name": name, "lines": lines, "coloured": coloured(lines)} for name, lines in shown.items()],
         }
-        written = json.dumps(data, default=lambda finding: _said(finding.diagnosis))
-        report = str(self._report)
-        for file, name in _names(data).items():
+        written, report = json.dumps(data, default=lambda finding: _said(finding.diagnosis)), str(self._report)
+        files: set[str | None] = {self._script}
+        json.loads(written, object_hook=lambda part: files.add(part.get("file")))  # all that has a place
+        for file, name in _names(filter(None, files)).items():
             written, report = written.replace(json.dumps(file), json.dumps(name)), report.replace(file, name)
         part = resources.files(__package__).joinpath
         return Template(part("page.html").read_text("utf-8")).substitute(
@@ -104,10 +105,8 @@ class Page:
         """Mark the lines of a call's breaks, and its sources; in a function these are known only after it ran."""
         findings = self._report.by_place.get((call["file"], call["line"]), [])
         states: dict[Any, str] = {(file, line): state for file, line, state in call["lines"]}
-        for state in ("also", "break"):
-            for d in [d for f in findings for d in (f.diagnosis.also if state == "also" else [f.diagnosis])]:
-                if d.line is not None:
-                    states[d.file, d.line] = state
+        marks = [("also", d) for f in findings for d in f.diagnosis.also] + [("break", f.diagnosis) for f in findings]
+        states |= {(d.file, d.line): state for state, d in marks if d.line is not None}
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
         call["lines"] = [[file, line, state] for (file, line), state in states.items() if file in shown]
@@ -128,34 +127,32 @@ class Page:
     ) -> dict[str, Any]:
         where = text.where(call.line)
         said = [d for f in self._report.by_place.get(where, ()) for d in (*f.diagnosis.also, f.diagnosis)]
-        question = question or Question(list(targets), tape, user_frame())
+        question = question or Question(list(targets), tape)
         record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
-        states = _line_states(View(question.history, tape._record), targets, sources)
-        groups = [part for group in record.groups() for part in self._by_layer(group)]
-        faulty = {id(group) for group in _faulty([group for group, _ in groups], said)}
-        shown_groups = list(chosen([(len(group), id(group) in faulty) for group, _ in groups], self._room))
+        states = _line_states(record.view, way)
+        groups = [list(ops) for _, ops in itertools.groupby(record.ops, lambda op: (op.where, op.layer))]
+        faulty = set(map(id, _faulty(groups, said)))
+        shown_groups = list(chosen([(len(group), id(group) in faulty) for group in groups], self._room))
         self._room -= sum(ops for _, ops, _ in shown_groups)
         return {
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
             "line": where[1],
-            "sources": [_source(question.name_of(s), s, r) for s, r in zip(sources, results, strict=True)],
+            "sources": [
+                {"name": question.name_of(s), "value": described(held_node(s).aval), "norm": _norm(values_of(r))}
+                for s, r in zip(sources, results, strict=True)
+            ],
             "all_sources": len(sources),
             "lines": [[file, line, state] for (file, line), state in states.items()],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
-            "groups": [_group(*groups[k], id(groups[k][0]) in faulty, way, norms, ops, gap) for k, ops, gap in shown_groups],
+            "groups": [_group(groups[k], id(groups[k]) in faulty, way, norms, ops, gap) for k, ops, gap in shown_groups],
             "left_out": len(groups) - (shown_groups[-1][0] + 1 if shown_groups else 0),
             "ops": len(record.ops),
             "norms": bool(norms) or not record.ops,
             "costs": self._flops(tape, targets, sources),
         }
-
-    def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
-        """Yield the ops of a line in runs with the same layer, each with the layers around it."""
-        for prefix, ops in itertools.groupby(group, lambda op: scopes.prefixes_in(op.name[0])(op.name[1])):
-            yield list(ops), [name for name in prefix.split("/") if name]
 
     def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
         if self._costs is not None:
@@ -166,23 +163,11 @@ class Page:
 
 def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the faults of all calls, each cause once; `numbers` are those of the calls on the page, by line."""
-    shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
-    faults: list[dict[str, Any]] = []
-    for group, diagnosis in by_cause(shown):
-        said = {
-            "call": numbers[group[0].file, group[0].line],
-            "what": group[0].what,
-            "of": group[0].of,
-            "sources": listed([f.source for f in group]),
-        }
-        faults.append(_said(diagnosis) | said)
+    faults = []
+    for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings if f.place in numbers]):
+        first, names = group[0], listed([f.source for f in group])
+        faults.append(_said(diagnosis) | {"call": numbers[first.place], "what": first.what, "of": first.of, "sources": names})
     return faults
-
-
-def _source(name: str, source: Any, result: Any) -> dict[str, Any]:
-    """Return the name, the shape and the norm of the gradient of a source."""
-    value = described((source.held() if isinstance(source, Variable) else source.node).aval)
-    return {"name": name, "value": value, "norm": _norm(values_of(result))}
 
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -214,16 +199,14 @@ def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
     return found
 
 
-def _group(
-    group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int
-) -> dict[str, Any]:
+def _group(group: Group, faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int) -> dict[str, Any]:
     """Return a group of ops of one line and layer, at most `ops` of them; `gap` lines before it are left out."""
     file, line = group[0].where
     on_way = any(op.active and op.name in way for op in group)
     return {
         "file": file,
         "line": line,
-        "layers": layers,
+        "layers": [name for name in group[0].layer.split("/") if name],
         "place": place(file, line),
         "source": text.text(group[0].line) or "",
         "state": "break" if faulty else "path" if on_way else "recorded",
@@ -248,23 +231,15 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
 # -- states of lines
 
 
-def _values(history: History, sources: Iterable[Any]) -> list[Name]:
-    """Return the names of all values of sources."""
-    names: list[Name] = []
-    for source in sources:
-        names += history.holdings(source._uid) if isinstance(source, Variable) else [journal.origin_of(source.node)]
-    return names
-
-
 def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
     """Return the values between sources and targets, also on broken paths."""
-    ends = [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets]
-    return set(history.before(ends)) & set(history.after(_values(history, sources)))
+    ends = [journal.origin_of(held_node(t)) for t in targets]
+    held = [history.holdings(s._uid) if isinstance(s, Variable) else [journal.origin_of(s.node)] for s in sources]
+    return set(history.before(ends)) & set(history.after(itertools.chain(*held)))
 
 
-def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[text.Place, str]:
+def _line_states(view: View, way: set[Name]) -> dict[text.Place, str]:
     """Return the state of each of the user's lines with ops, inside of functions as well."""
-    way = _way(view.history, targets, sources)
     states: dict[text.Place, str] = {}
     for step in view.history.steps.values():
         at = text.where(step.line)
@@ -303,32 +278,15 @@ def _norm(values: np.ndarray | None) -> str:
         return f"{np.sqrt(np.square(np.abs(values), dtype=np.float64).sum()):.3g}"  # host-side: a number for a page
 
 
-# -- the file
-
-
-def _lines(name: str) -> list[str]:
-    return [line.rstrip("\r\n") for line in linecache.getlines(name)]
-
-
-def _names(data: Any) -> dict[str, str]:
+def _names(paths: Iterable[str]) -> dict[str, str]:
     """Return a name for each file on the page: the shortest end of its path that is unique."""
-    files = {str(Path(file)): file for file in _files(data) if not file.startswith("<")}
+    files = {str(Path(file)): file for file in paths if not file.startswith("<")}
     names: dict[str, str] = {}
     for path, file in files.items():
         parts = Path(path).parts
         ends = ("/".join(parts[-k:]) for k in range(1, len(parts) + 1))
         names[file] = next(end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in files) == 1)
     return names
-
-
-def _files(data: Any) -> Iterator[str]:
-    """Yield the file names in the data of a page."""
-    if isinstance(data, Finding):
-        data = _said(data.diagnosis)
-    if isinstance(data, dict):
-        yield from [data[key] for key in ("script", "file") if isinstance(data.get(key), str)]
-    for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _files(part)
 
 
 @contextlib.contextmanager

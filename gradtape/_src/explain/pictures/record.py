@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.tensors import scopes
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.history import ELSEWHERE, RESULT, History, Name, Step
@@ -22,7 +25,8 @@ class Recorded:
     """An op on a tape.
 
     `number` counts from 0. `inputs` are the numbers of other ops, and `-1 - k` for the k-th of `Record.watched`. `active`: it
-    depends on watched values. `kept`: the bytes of its result that are held for the backward pass.
+    depends on watched values. `kept`: the bytes of its result that are held for the backward pass. `layer` are the name scopes
+    around it, which Keras layers open.
     """
 
     number: int
@@ -30,9 +34,10 @@ class Recorded:
     op: str
     line: Line
     aval: Any
-    inputs: tuple[int, ...]
+    inputs: list[int]
     active: bool
     kept: int
+    layer: str
 
     @property
     def where(self) -> text.Place:
@@ -69,6 +74,7 @@ class Record:
             self._active, self._kept = {journal.origin_of(n) for n in needed.active}, dict(needed.kept())
         else:
             self._active = self.view.active()
+        self._layers = cache(scopes.prefixes_in)
         self.ops: list[Recorded] = []
         self.watched: list[Watched] = []
         self.place: dict[Name, int] = {}  # name of a value → number of its op, or -1 - k for a watched value
@@ -78,33 +84,18 @@ class Record:
 
     def groups(self, fold: bool = True) -> list[Group]:
         """Return consecutive ops of one line as groups; each op as a group if not `fold`."""
-        groups: list[Group] = []
-        for op in self.ops:
-            if fold and groups and groups[-1][0].where == op.where:
-                groups[-1].append(op)
-            else:
-                groups.append([op])
-        return groups
+        return [list(ops) for _, ops in groupby(self.ops, lambda op: op.where if fold else op.number)]
 
     def _enter(self, step: Step) -> None:
         if step.op is ELEMENT and step.inputs[0] in self.place:  # an op's output is shown with the op
             number = self.place[step.name] = self.place[step.inputs[0]]
             self.ops[number].kept += self._kept.get(step.name, 0)
             return
-        inputs = [self._place(name) for name in dict.fromkeys(step.inputs)]
-        number = self.place[step.name] = len(self.ops)
-        self.ops.append(
-            Recorded(
-                number,
-                step.name,
-                step.how,
-                step.line,
-                self.history.aval(step.name),
-                tuple([i for i in inputs if i is not None]),
-                step.name in self._active,
-                self._kept.get(step.name, 0),
-            )
-        )
+        inputs = [place for name in dict.fromkeys(step.inputs) if (place := self._place(name)) is not None]
+        number, layer = len(self.ops), self._layers(step.name[0])(step.name[1]).rstrip("/")
+        self.place[step.name] = number
+        aval, active, kept = self.history.aval(step.name), step.name in self._active, self._kept.get(step.name, 0)
+        self.ops.append(Recorded(number, step.name, step.how, step.line, aval, inputs, active, kept, layer))
 
     def _place(self, name: Name) -> int | None:
         if name not in self.place and name in self._active:

@@ -11,7 +11,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import ELEMENT, NUMBER, Node
 from gradtape._src.explain import source as text
-from gradtape._src.explain.pictures.words import called, place, rendered, shaped, size, table, variable_name
+from gradtape._src.explain.pictures.words import called, place, rendered, size, table, variable_name
 
 HELD, PENDING, RECOMPUTED, INPUT = "held", "pending", "recomputed", "input"
 
@@ -47,17 +47,10 @@ class Residuals(list[Residual]):
         return sum(r.bytes for r in self if r.state in (HELD, PENDING))
 
     def __str__(self) -> str:
-        rows = [
-            (
-                r.value,
-                place(r.file, r.line),
-                shaped(r.shape, r.dtype),
-                size(r.bytes),
-                r.state,
-                ", ".join(dict.fromkeys(f"{op} {place(file, line)}" for op, file, line in r.needed_by)),
-            )
-            for r in self
-        ]
+        rows = []
+        for r in self:
+            readers = ", ".join(dict.fromkeys(f"{op} {place(file, line)}" for op, file, line in r.needed_by))
+            rows.append((r.value, place(r.file, r.line), f"{r.dtype}{list(r.shape)}", size(r.bytes), r.state, readers))
         title = f"{size(self.bytes)} kept for the backward pass"
         return rendered(table(title, ["value", "line", "shape", ">bytes", "state", "needed by"], rows))
 
@@ -148,15 +141,7 @@ def residuals(tape: GradientTape) -> Residuals:
         else:
             value = called(line) or "a tensor"
         of = node.aval[0] if type(node.aval) is tuple else node.aval
-        found.append(
-            Residual(
-                value,
-                *text.where(line),
-                tuple(of.shape),
-                of.type.name,
-                bytes_of(node.aval),
-                needed.state(node),
-                tuple([(e.node.op.type, *text.where((e.node.code, e.node.offset))) for e in readers]),
-            )
-        )
+        needed_by = tuple([(e.node.op.type, *text.where((e.node.code, e.node.offset))) for e in readers])
+        shape, dtype, count, state = tuple(of.shape), of.type.name, bytes_of(node.aval), needed.state(node)
+        found.append(Residual(value, *text.where(line), shape, dtype, count, state, needed_by))
     return found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions
 from rich.table import Table
 
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core.tensors import scopes
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.record import Record
 from gradtape._src.explain.pictures.words import described, place, rendered, short, size, table
@@ -25,24 +23,16 @@ GAP, EDGES = 3, 2  # characters between columns, and outside of the first and la
 class Summary:
     """A table of a tape's ops. `str()` and the prompt show it as text; rich's `print` and consoles show it in colour.
 
-    The layer column has the name scopes of an op, which Keras layers open. It is left out if all are empty.
+    The layer column is left out if all are empty.
     """
 
     def __init__(self, tape: GradientTape) -> None:
         record = Record(tape)
         self._total = sum(op.kept for op in record.ops)
-        layers = functools.cache(scopes.prefixes_in)
-        self._rows: list[tuple[str, ...]] = [
-            (
-                op.op,
-                layers(op.name[0])(op.name[1]).rstrip("/"),
-                place(*op.where),
-                short(text.text(op.line) or "", LONGEST),
-                described(op.aval),
-                size(op.kept) if op.kept else "",
-            )
-            for op in record.ops
-        ]
+        self._rows: list[tuple[str, ...]] = []
+        for op in record.ops:
+            source, kept = short(text.text(op.line) or "", LONGEST), size(op.kept) if op.kept else ""
+            self._rows.append((op.op, op.layer, place(*op.where), source, described(op.aval), kept))
         self._used = record.used
 
     def __len__(self) -> int:

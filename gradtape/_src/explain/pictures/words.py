@@ -33,11 +33,6 @@ def place(file: str | None, line: int | None) -> str:
     return "?" if file is None or line is None else places.place(file, line, short=True)
 
 
-def shaped(shape: Sequence[int], dtype: str) -> str:
-    """Format a dtype and a shape: `float32[3, 4]`."""
-    return f"{dtype}{list(shape)}"
-
-
 def described(aval: Any) -> str:
     """Format an Aval or several; "?" for an unknown one."""
     if aval is None:
@@ -47,19 +42,13 @@ def described(aval: Any) -> str:
 
 def called(line: Line) -> str | None:
     """Return the name to which a statement assigns the instruction's value: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
-    whole, (_, last, _, stop) = text.statement(line), text.position(line)
-    if whole is None:
-        return _stored_at_once(line)
+    whole, (_, last, _, stop), (code, offset) = text.statement(line), text.position(line), line
+    if whole is None and code is not None:  # without source, the name to which the next instruction stores the value
+        following = next((i for i in dis.get_instructions(code) if i.offset > offset), None)
+        return str(following.argval) if following is not None and following.opname in text.STORES else None
     # an expression ends at the same place as its outermost call
     found = [name for name, value in text.stores(whole) if (value.end_lineno, value.end_col_offset) == (last, stop)]
     return found[0] if len(found) == 1 and "[" not in found[0] else None
-
-
-def _stored_at_once(line: Line) -> str | None:
-    """Return the name to which the next instruction stores the value, for code without source."""
-    code, offset = line
-    following = None if code is None else next((i for i in dis.get_instructions(code) if i.offset > offset), None)
-    return str(following.argval) if following is not None and following.opname in text.STORES else None
 
 
 def variable_name(variable: Any) -> str:
