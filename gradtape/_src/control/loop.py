@@ -10,8 +10,7 @@ import numpy as np
 from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
-from gradtape._src.control.programs import rewired, selected
-from gradtape._src.control.scope import Outside, Scope, Traced, trace
+from gradtape._src.control.scope import Body, Outside, Scope, body_of, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
@@ -38,44 +37,30 @@ def shape_changed(error: ValueError) -> bool:
 
 
 class Loop:
-    """A traced body. Parameters: (carry…, variables in `carried`…, element…, number of the trip).
+    """A loop's body on symbols. Parameters: (carry…, variables in `carried`…, element…, number of the trip).
 
-    Results: (carry…, y…, number of the next trip, new values of the variables…). Trips are numbered if `counted`: the body draws
-    random numbers, which differ in each trip.
+    Results: (carry…, y…, number of the next trip). Trips are numbered if `counted`: the body draws random numbers, which differ in
+    each trip.
     """
 
-    def __init__(self, body: Traced, carried: list[Variable], carry: int, counted: bool) -> None:
+    def __init__(self, body: Body, carried: list[Variable], carry: int, counted: bool) -> None:
         self.body, self.carried, self.carry, self.counted = body, carried, carry, counted
 
-    def bind(self, condition: Traced | None = None) -> tuple[list[Node], list[Program]]:
+    def bind(self, condition: Body | None = None) -> tuple[list[Node], list[Program]]:
         """Return `(constants, Programs)`: of the condition (if any) and of the body, which take (constants…, carry…, element…).
 
         The variables follow the carry. The number of the trip is the last of the carry in a loop with a condition, else the last
         element.
         """
-        bodies = [self.body] if condition is None else [condition, self.body]
-        outside = Outside(bodies)
+        body, programs = self.body, list[Program]()
+        outside = Outside([body] if condition is None else [condition, body])
         consts = outside.inputs()
-        count = len(self.body.program.parameters) - len(self.body.program.constants)
-        own = count - len(self.body.variables) - len(self.body.captures)
-        parameters = [*[n.aval for n in consts], *self.body.program.parameters[:own]]
-        programs = []
-        for body in bodies:
-            places = [*range(len(consts), len(consts) + own), *outside.places(body)]
-            body.placed(places)
-            programs.append(rewired(body.program, places, parameters))
-        programs[-1] = self._in_order(programs[-1], self.counted and condition is not None)
-        return consts, programs
-
-    def _in_order(self, program: Program, counts: bool) -> Program:
-        """Order a Program's outputs for a loop: carry, variables, number of the trip (if carried), ys."""
-        results = len(program.outputs) - len(self.carried)
-        written = self.body.written
-        order = list(range(self.carry))
-        order += [results + next(k for k, w in enumerate(written) if w is v) for v in self.carried]
-        order += [results - 1] if counts else []
-        order += range(self.carry, results - self.counted)
-        return selected(program, order)
+        if condition is not None:
+            programs.append(condition.closed(outside.within(condition), condition.results))
+        ys = body.results[self.carry : len(body.results) - self.counted]
+        number = body.results[-1:] if self.counted and condition is not None else []
+        after = [*body.results[: self.carry], *[body.after[id(v)] for v in self.carried], *number, *ys]
+        return consts, [*programs, body.closed(outside.within(body), after)]
 
 
 def trace_body(
@@ -94,10 +79,8 @@ def trace_body(
 
 def _check_kept(loop: Loop) -> None:
     """Raise NeedsValues if a trip changes the shape of a carried variable."""
-    body, count = loop.body, len(loop.body.avals) - len(loop.body.written)
-    after = {id(v): a for v, a in zip(body.written, body.avals[count:], strict=True)}
-    for variable, before in zip(loop.carried, body.program.parameters[loop.carry :], strict=False):
-        if after[id(variable)] is not before:
+    for variable, before in zip(loop.carried, loop.body.parameters[loop.carry :], strict=False):
+        if loop.body.after[id(variable)].aval is not before.aval:
             raise engine.NeedsValues(f"a loop changes the shape of the variable '{variable.name}'")
 
 
@@ -122,16 +105,14 @@ def _traced(
             results.append(EagerTensor(number) + 1)
         return results
 
-    return Loop(trace(step, taken, scope, draws=False), carried, len(carry), scope.counted)
+    return Loop(body_of(step, taken, scope), carried, len(carry), scope.counted)
 
 
-def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Traced:
-    """Trace the condition of a loop with the body's parameters."""
-    count = loop.carry + len(loop.carried)
-    parameters = [leaf(a, None) for a in loop.body.program.parameters[: count + loop.counted]]
-    held = parameters[loop.carry : count]
-    scope = Scope(nested=True, carried=list(zip(loop.carried, held, strict=True)))
-    return trace(lambda: function(parameters[: loop.carry]), parameters, scope, draws=False)
+def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Body:
+    """Trace the condition of a loop with parameters like those of the body."""
+    parameters = [leaf(node.aval, None) for node in loop.body.parameters]
+    scope = Scope(nested=True, carried=list(zip(loop.carried, parameters[loop.carry :], strict=False)))
+    return body_of(lambda: function(parameters[: loop.carry]), parameters, scope)
 
 
 def _of_rank(x: Any, start: Node) -> Any:
@@ -371,12 +352,12 @@ def run_loop(
         return flat
 
     loop = trace_body(lambda nodes, _: stepped(nodes), start)
-    if not start and not loop.carried and not loop.body.program.effects:
-        raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
     condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
     if condition.written:
         return run_assigning_loop(cond, body, state, cond(state), limit, names)
     consts, (test, step) = loop.bind(condition)
+    if not start and not loop.carried and not step.effects:
+        raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
     carry = [*start, *[v.read() for v in loop.carried]]
     if loop.counted:
         carry.append(engine.constant(np.array(0, TRIPS)))

@@ -13,16 +13,12 @@ from gradtape._src.core.values.aval import Aval
 LONGEST_ARITHMETIC = 4  # arithmetic ops that cost less than to read one value
 
 
-def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval], outputs: Sequence[int] = ()) -> Program:
-    """Return `program` with other parameters: its k-th parameter is number `places[k]` of `parameters`.
-
-    `outputs` are positions of parameters to return after the program's own outputs.
-    """
+def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval]) -> Program:
+    """Return `program` with other parameters: its k-th parameter is number `places[k]` of `parameters`."""
     count = len(program.parameters) - len(program.constants)
     places = [*places[:count], *range(len(parameters), len(parameters) + len(program.constants))]
     number = _nodes(program) | {-1 - k: -1 - place for k, place in enumerate(places)}
-    given = [*[number[r] for r in program.outputs], *[-1 - place for place in outputs]]
-    whole = range(len(program.keys))
+    whole, given = range(len(program.keys)), [number[r] for r in program.outputs]
     return execution.intern(_renumbered(program, whole, number, (*parameters, *program.parameters[count:]), given))
 
 
@@ -32,12 +28,6 @@ def selected(program: Program, outputs: Sequence[int]) -> Program:
     kept = _needed(program.keys, [*wanted, *[i for i, key in enumerate(program.keys) if effectful(key)]])
     number = _parameters(program) | {i: n for n, i in enumerate(kept)}
     return execution.intern(_renumbered(program, kept, number, program.parameters, [number[r] for r in wanted]))
-
-
-def ordered(program: Program, outputs: Sequence[int]) -> Program:
-    """Return `program` with the outputs at these positions, in this order, and all of its ops."""
-    given = tuple([program.outputs[i] for i in outputs])
-    return execution.intern(Program(program.keys, program.avals, program.parameters, given, program.constants, program.lines))
 
 
 def narrowed(program: Program, kept: Sequence[int]) -> Program:

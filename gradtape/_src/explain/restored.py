@@ -125,13 +125,10 @@ class Restored:
         if placed is None:
             nodes = [None if name is None else self.node(name) for name in opened.given]
             return None if not nodes or None in nodes else values(nodes)
-        index, branch, places = placed
+        index, branch = placed
         node = next((n for n in around.nodes[index:] if isinstance(n.op, StructuredOp) and n.op.kind in (BRANCH, LOOP)), None)
         given = None if node is None else values(node.inputs)
-        if node is None or given is None:
-            return None
-        found = _taken(node, branch, given)
-        return None if found is None else [found[place] for place in places]
+        return None if node is None or given is None else _taken(node, branch, given)
 
 
 def values(nodes: Sequence[Any]) -> list[Any] | None:
