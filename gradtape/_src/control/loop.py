@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient
 
 NUMBER_OF_TRIP = aval((), np.dtype(np.int64))
+Test = Callable[[Sequence[Tensor]], Any]
+Step = Callable[[Sequence[Tensor]], list[Tensor]]
 
 
 def shape_changed(error: ValueError) -> bool:
@@ -186,18 +189,35 @@ def while_loop(
     if engine.graph_around() is not None:
         state = _opened(state, shape_invariants)
     try:
-        results = run_loop(spread(cond), spread(body), _settled(spread(body), state), limit)
+        results = _over_tensors(run_loop, spread(cond), spread(body), _settled(spread(body), state), limit)
     except ValueError as error:
         if not shape_changed(error):
             raise
         grows = any(isinstance(x, TensorArray) or _grows(x) for x in nest.flatten(loop_vars))
         if shape_invariants is not None and not grows and engine.current_graph() is not None:
-            results = _changing(spread(cond), spread(body), state, shape_invariants, limit)
-            return results if back_prop else stopped(results)
-        if shape_invariants is not None or grows:
+            shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(shape_invariants)]
+            results = _over_tensors(functools.partial(_changing, shapes=shapes), spread(cond), spread(body), state, limit)
+        elif shape_invariants is not None or grows:
             raise engine.NeedsValues(str(error)) from None  # shapes may change here, and arrays may grow
-        raise
+        else:
+            raise
     return results if back_prop else stopped(results)
+
+
+def _over_tensors(
+    run: Callable[..., Sequence[Tensor]], cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, limit: int | None
+) -> Any:
+    """Return the nest `state` after a loop over it, of which `run` makes a loop over its tensors."""
+    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
+
+    def packed(tensors: Sequence[Tensor]) -> Any:
+        remaining = iter(tensors)
+        return nest.unflatten(spec, [None if x is None else next(remaining) for x in leaves])
+
+    def step(tensors: Sequence[Tensor]) -> list[Tensor]:
+        return [x for x in nest.flatten(_as_before(body(packed(tensors)), state), expand_composites=True) if x is not None]
+
+    return packed(run(lambda tensors: cond(packed(tensors)), step, [x for x in leaves if x is not None], limit))
 
 
 def stopped(results: Any) -> Any:
@@ -252,20 +272,16 @@ def _with_shape(x: Any, stated: Any) -> Any:
     return opened(x, shape)
 
 
-def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, invariants: Any, limit: int | None) -> Any:
+def _changing(cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, shapes: Any) -> list[Tensor]:
     """Return the results of a loop in a graph whose variables change their rank."""
-    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
-    shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(invariants)]
-
-    def packed(nodes: Sequence[Node]) -> Any:
-        return nest.unflatten(spec, [handle(n) for n in nodes])
-
-    def step(nodes: Sequence[Node]) -> list[Any]:
-        return nest.flatten(_as_before(body(packed(nodes)), state), expand_composites=True)
-
-    return packed(
-        hooks.graphs.changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit)
+    nodes = hooks.graphs.changing_loop(
+        lambda nodes: _condition(cond([*map(handle, nodes)])),
+        lambda nodes: body([*map(handle, nodes)]),
+        [x.node for x in start],
+        shapes,
+        limit,
     )
+    return [*map(handle, nodes)]
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:
@@ -329,60 +345,44 @@ def _like(new: Any, old: Any) -> Any:
 
 
 def run_loop(
-    cond: Callable[[Any], Any],
-    body: Callable[[Any], Any],
-    state: Any,
-    limit: int | None,
-    names: Sequence[str] | None = None,
-) -> Any:
-    """Record a `While` over a nest of tensors; `names` are the user's names of its leaves."""
-    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
-    tensors = [x for x in leaves if x is not None]
-    start = [x.node for x in tensors]
+    cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, names: Sequence[str] | None = None
+) -> list[Tensor]:
+    """Record a `While` over tensors, whose user's `names` these are; return the last ones."""
+    before = [x.node for x in start]
 
-    def packed(nodes: Sequence[Node]) -> Any:
-        remaining = iter(nodes)
-        return nest.unflatten(spec, [None if x is None else handle(next(remaining)) for x in leaves])
+    def step(carry: list[Node], _: list[Node]) -> list[Tensor]:
+        after = body([*map(handle, carry)])
+        after = [_of_rank(x, node) for x, node in zip(after, before, strict=True)]
+        check_same(before, after, names)
+        return after
 
-    def stepped(nodes: Sequence[Node]) -> list[Any]:
-        results = _as_before(body(packed(nodes)), state)
-        flat = [x for x in nest.flatten(results, expand_composites=True) if x is not None]
-        flat = [_of_rank(x, node) for x, node in zip(flat, start, strict=False)] + flat[len(start) :]
-        check_same(start, flat, names)
-        return flat
-
-    loop = trace_body(lambda nodes, _: stepped(nodes), start)
-    condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
+    loop = trace_body(step, before)
+    condition = trace_condition(lambda nodes: _condition(cond([*map(handle, nodes)])), loop)
     if condition.written:
-        return run_assigning_loop(cond, body, state, cond(state), limit, names)
-    consts, (test, step) = loop.bind(condition)
-    if not start and not loop.carried and not step.effects:
+        return run_assigning_loop(cond, body, start, cond(start), limit, names)
+    consts, (test, program) = loop.bind(condition)
+    if not start and not loop.carried and not program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
-    carry = [*start, *[v.read() for v in loop.carried]]
+    carry = [*before, *[v.read() for v in loop.carried]]
     if loop.counted:
         carry.append(engine.constant(np.array(0, TRIPS)))
-    nodes = record_while(test, step, consts, carry, limit)
+    nodes = record_while(test, program, consts, carry, limit)
     for variable, node in zip(loop.carried, nodes[len(start) :], strict=False):
         variable._hold(node)
-    return packed(nodes[: len(start)])
+    return [*map(handle, nodes[: len(start)])]
 
 
 def run_assigning_loop(
-    cond: Callable[[Any], Any],
-    body: Callable[[Any], Any],
-    state: Any,
-    holds: Any,
-    limit: int | None,
-    names: Sequence[str] | None = None,
-) -> Any:
+    cond: Test, body: Step, start: Sequence[Tensor], holds: Any, limit: int | None, names: Sequence[str] | None = None
+) -> list[Tensor]:
     """Run a loop whose condition assigns variables: `holds` is its value before the first trip, and each trip ends with it."""
 
-    def trip(both: Any) -> Any:
-        after = _as_before(body(both[0]), state)
-        return after, cond(after)
+    def trip(both: Sequence[Tensor]) -> list[Tensor]:
+        after = body(both[:-1])
+        return [*after, tensor(cond(after))]
 
     marked = None if names is None else [*names, "the condition"]
-    return run_loop(lambda both: both[1], trip, (state, holds), limit, marked)[0]
+    return run_loop(lambda both: both[-1], trip, [*start, tensor(holds)], limit, marked)[:-1]
 
 
 def _condition(value: Any) -> Any:
