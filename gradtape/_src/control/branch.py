@@ -22,7 +22,7 @@ from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
+from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -141,7 +141,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     An input on which only results without a cotangent depend gets zeros, as in TensorFlow.
     """
     entry = op.entry
-    branches = programs_of(entry.node.op, entry.node.attrs)
+    branches = entry.node.op.programs(entry.node.attrs)
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.dtype.is_floating | d.dtype.is_complex])
     needed = tuple([i - 1 for i, need in enumerate(op.needed) if need and i])
     choice, *inputs = entry.inputs

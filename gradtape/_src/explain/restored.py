@@ -16,7 +16,7 @@ from gradtape._src.core.engine.slices import slice_trace
 from gradtape._src.core.programs import journal, transcript
 from gradtape._src.core.programs.journal import Taped
 from gradtape._src.core.programs.program import LEAF_KEY, Node, Program, Trace, leaf
-from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp, programs_of
+from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain.inside import Inside, Name, OpenedCall, finite
@@ -186,7 +186,7 @@ def _taken(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | Non
     """Return the inputs of a branch's or loop's Program; None if it did not run, or cannot be run again."""
     op = node.op
     assert isinstance(op, StructuredOp)
-    watching = _Watched(op, programs_of(op, node.attrs)[branch])
+    watching = _Watched(op, op.programs(node.attrs)[branch])
     try:
         op.interpret(watching, node.attrs, given)
     except _Stopped:

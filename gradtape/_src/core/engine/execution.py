@@ -19,7 +19,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.platform import allocator, arrays, devices, memory, runtime, xla
 from gradtape._src.core.programs import faults, guards
 from gradtape._src.core.programs.program import ELEMENT, Cache, Executable, Line, Program, precise
-from gradtape._src.core.programs.structured import StructuredOp, is_call
+from gradtape._src.core.programs.structured import StructuredOp
 from gradtape._src.core.values.aval import bytes_of
 
 if TYPE_CHECKING:
@@ -425,7 +425,7 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             if check is not None:
                 check(program, index, inputs, values[index])
             continue
-        if is_call(op):
+        if op.is_call:
             values.append(interpret(attrs[0], inputs, where, loops))
         elif loops is not None and isinstance(op, StructuredOp):
             values.append(op.interpret(loops, attrs, inputs))
@@ -537,7 +537,7 @@ def count(node: Any, most: int) -> bool:
             source = current.inputs[0] if current.op is ELEMENT else None
             if current.trace is not trace or len(needed) == most or not stages.is_whole(current.aval):
                 return False
-            if source is None or source.value is not None or not is_call(source.op):
+            if source is None or source.value is not None or not source.op.is_call:
                 part = None
                 stack.extend(current.inputs)
             elif (part := stages.of_integers(source.attrs[0], current.attrs[0])) is None:

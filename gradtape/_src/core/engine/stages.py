@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, ops
 from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program
-from gradtape._src.core.programs.structured import arity, is_call, programs_of
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import bytes_of
 
 PART = 512  # inputs and nodes of a stage, at most
@@ -147,7 +147,7 @@ class _WrittenOut:
         lines = program.lines or ((None, 0),) * len(program.keys)
         for (op, attrs, *references), aval, line in zip(program.keys, program.avals, lines, strict=True):
             inputs = [at[r] if r >= 0 else leaves[-1 - r] for r in references]
-            if is_call(op):
+            if op.is_call:
                 at.append(self._enter(attrs[0], inputs))
             elif op is ELEMENT and type(inputs[0]) is list:
                 at.append(inputs[0][attrs[0]])
@@ -202,7 +202,7 @@ def steered(program: Program) -> tuple[Part, list[Check]] | None:
             values = guards.checked(op, references)
             checks.append((op, attrs, len(values)))
             outputs += values
-        elif any(p.guarded for p in programs_of(op, attrs)):
+        elif any(p.guarded for p in op.programs(attrs)):
             return None
     part = _of_integers(flat, outputs)
     return None if part is None else (part, checks)

@@ -21,7 +21,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.platform import runtime, xla
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, define, has_strings
-from gradtape._src.core.programs.structured import CALL_OF, Interpreter, StructuredOp, arity, is_call, programs_of, whole
+from gradtape._src.core.programs.structured import CALL_OF, Interpreter, StructuredOp, arity, whole
 from gradtape._src.core.values.aval import bytes_of
 
 if TYPE_CHECKING:
@@ -267,13 +267,13 @@ def read_by(program: Program) -> set[int]:
 def effectful(key: Key) -> bool:
     """Return whether a node must never be dropped: it has effects, or its values are always checked."""
     op = key[0]
-    return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in programs_of(op, key[1])))
+    return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in op.programs(key[1])))
 
 
 def _may_be_endless(key: Key) -> bool:
     """Return whether a loop may run for ever, by the limit in its attributes, or one inside of it."""
     op, attrs = key[:2]
-    return (op.endless is not None and op.endless(attrs)) or any(p.endless for p in programs_of(op, attrs))
+    return (op.endless is not None and op.endless(attrs)) or any(p.endless for p in op.programs(attrs))
 
 
 def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
@@ -392,8 +392,8 @@ class Program(Executable):
         special = [
             (i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host or key[0].guards
         ]
-        held = [(i, key[0], programs_of(*key[:2])) for i, key in special]
-        super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
+        held = [(i, key[0], key[0].programs(key[1])) for i, key in special]
+        super().__init__(len(keys) + sum([sum([p.size for p in inner]) - op.is_call for _, op, inner in held]))
         strings = has_strings(parameters) or has_strings(avals)
         self.guarded = any(op.guards or any(p.guarded for p in inner) for _, op, inner in held)
         self.demands = any(effectful(key) for _, key in special)
