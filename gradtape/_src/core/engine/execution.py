@@ -115,9 +115,9 @@ class Pool:
 
     def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any, op: str) -> Any:
         begun = compilations.clock()
-        compiled = xla.compiled(function, arguments, options)
-        owner.compiled = compiled
-        owner.wide = any(map(xla.is_wide, arguments))
+        code = xla.compiled(function, arguments, options)
+        owner.compiled = compiled = xla.callable_for(code, arguments)
+        owner.needs = memory.needed(code)
         owner.builds += 1
         compilations.note(owner, compilations.clock() - begun, op)
         owner.born = owner.ran = self.runs + 1
@@ -206,17 +206,15 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             if where != "cpu" and not program.trials:
                 jax.block_until_ready(arguments)  # the compiler times kernels on the device, in its memory
             compiled = pool.compile(program, _code(program), arguments, options)
-            if large:
-                program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
-        waits = large and memory.check(program.derived.get("needed", 0))
+        waits = large and memory.check(program.needs)
         if hooks.clients.together is not None and devices.elsewhere(arguments):
             what = f"{program.described}, for integers with the checksum {devices.checksum(arguments):08x}"
-            values = cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, program.wide, arguments))
+            values = cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, arguments))
         elif program.endless:
-            values = runtime.call(_waiting, (compiled, program.wide, arguments))
+            values = runtime.call(_waiting, (compiled, arguments))
         else:
-            values = xla.call(compiled, program.wide, arguments)
+            values = compiled(*arguments)
             values = jax.block_until_ready(values) if waits else values
     except (TypeError, ValueError) as error:
         if by_placement(program, _code(program), tiers.options(program, tiers.place(program, arguments))):
@@ -317,8 +315,8 @@ def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, a
     return values
 
 
-def _waiting(compiled: Callable[..., Any], wide: bool, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = jax.block_until_ready(xla.call(compiled, wide, arguments))
+def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = jax.block_until_ready(compiled(*arguments))
     return values
 
 
@@ -575,7 +573,7 @@ def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Seq
         compiled = pool.compile(kernel, _kernel(op, attrs), inputs, tiers.options_of_kernel(inputs), op.type)
     pool.runs = kernel.ran = pool.runs + 1
     try:
-        return xla.call(compiled, kernel.wide, inputs)
+        return compiled(*inputs)
     except (TypeError, ValueError):
         if by_placement(kernel, _kernel(op, attrs), tiers.options_of_kernel(inputs)):
             return kernel.compiled(*inputs)

@@ -292,21 +292,20 @@ class Executable:
 
     `size` is the number of nodes, `builds` the number of compilations. `born` and `ran` are the numbers, among the runs of all
     code, of the first and the last run of the present code. `trials`: runs that are left before quickly compiled code is
-    compiled for good, or 0. `wide`: an argument has 64 bits.
+    compiled for good, or 0. `needs`: the bytes of memory for a run, besides its arguments.
     """
 
-    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials", "wide")
+    __slots__ = ("__weakref__", "born", "builds", "compiled", "needs", "ran", "size", "trials")
     compiled: Any
+    needs: int
     size: int
     builds: int
     born: int
     ran: int
     trials: int
-    wide: bool
 
     def __init__(self, size: int) -> None:
-        self.size, self.compiled, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0
-        self.wide = False
+        self.size, self.compiled, self.needs, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0, 0
 
     @property
     def code_bytes(self) -> int:
