@@ -254,7 +254,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     graph, op = engine.graph_around(), getattr(function, "op", None)
     if op is not None and op.function is function:  # an op is recorded as such
         return NotImplemented
-    if graph is None or not graph.keeps or passes(function):
+    if graph is None or not graph.keeps:
         return NotImplemented
     flat = nest.flatten((args, kwargs), expand_composites=True)
     if not any(type(item) is Dim or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):
