@@ -13,7 +13,7 @@ from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed
-from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, body_of, flatten_results, tensor_or_none
+from gradtape._src.control.scope import TENSOR, Draft, Outside, Scope, draft, flatten_results, tensor_or_none
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
@@ -23,7 +23,6 @@ from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
 from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
-from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import control_dependencies
@@ -256,14 +255,14 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
     A variable that only one branch assigns keeps its value in the others.
     """
 
-    def traced(number: int, function: Callable[[], Any]) -> Body:
+    def traced(number: int, function: Callable[[], Any]) -> Draft:
         def result(value: Any) -> Any:
             """Convert a result to a Tensor. For an Operation that is the choice that runs it, as in TensorFlow."""
             if type(value).__name__ != "Operation":
                 return tensor_or_none(value)
             return tensor(number == 0 if op is IF else number)
 
-        return body_of(function, (), Scope(nested=True), result)
+        return draft(function, (), Scope(nested=True), result)
 
     if guided() and (known := engine.integers(choice)) is not None:  # the branches not taken may be invalid for these extents
         number = int(not known) if op is IF else int(known)
@@ -277,7 +276,7 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
     return join(choice, bodies, op, names)
 
 
-def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> Any:
+def join(choice: Node, bodies: Sequence[Draft], op: Op, names: Sequence[str]) -> Any:
     """Record the op that chooses between branches on symbols; return its results in the structure of the first branch."""
     check_alike(bodies, names)
     written = {id(v): v for body in bodies for v in body.written}
@@ -297,7 +296,7 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
     return bodies[0].structure.pack(nodes[:count])
 
 
-def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
+def check_alike(bodies: Sequence[Draft], names: Sequence[str]) -> None:
     """Raise TypeError or ValueError unless all branches give the same structure, dtypes and shapes."""
     first = bodies[0]
     for body, name in zip(bodies[1:], names[1:], strict=True):
@@ -326,7 +325,7 @@ def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
                 )
 
 
-def _spoken(body: Body) -> str:
+def _spoken(body: Draft) -> str:
     return f"({', '.join([repr(node.aval) for node in body.results])})"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
-from gradtape._src.control.scope import Body, Outside, Scope, body_of, trace
+from gradtape._src.control.scope import Draft, Outside, Scope, draft, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
@@ -42,14 +42,14 @@ def shape_changed(error: ValueError) -> bool:
 class Loop:
     """A loop's body on symbols. Parameters: (carry…, variables in `carried`…, element…, number of the trip).
 
-    Results: (carry…, y…, number of the next trip). Trips are numbered if `counted`: the body draws random numbers, which differ in
-    each trip.
+    Results: (carry…, y…, number of the next trip). Trips are numbered if `counted`: the body draws random numbers, which differ
+    in each trip.
     """
 
-    def __init__(self, body: Body, carried: list[Variable], carry: int, counted: bool) -> None:
+    def __init__(self, body: Draft, carried: list[Variable], carry: int, counted: bool) -> None:
         self.body, self.carried, self.carry, self.counted = body, carried, carry, counted
 
-    def bind(self, condition: Body | None = None) -> tuple[list[Node], list[Program]]:
+    def bind(self, condition: Draft | None = None) -> tuple[list[Node], list[Program]]:
         """Return `(constants, Programs)`: of the condition (if any) and of the body, which take (constants…, carry…, element…).
 
         The variables follow the carry. The number of the trip is the last of the carry in a loop with a condition, else the last
@@ -108,14 +108,14 @@ def _traced(
             results.append(EagerTensor(number) + 1)
         return results
 
-    return Loop(body_of(step, taken, scope), carried, len(carry), scope.counted)
+    return Loop(draft(step, taken, scope), carried, len(carry), scope.counted)
 
 
-def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Body:
+def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Draft:
     """Trace the condition of a loop with parameters like those of the body."""
     parameters = [leaf(node.aval, None) for node in loop.body.parameters]
     scope = Scope(nested=True, carried=list(zip(loop.carried, parameters[loop.carry :], strict=False)))
-    return body_of(lambda: function(parameters[: loop.carry]), parameters, scope)
+    return draft(lambda: function(parameters[: loop.carry]), parameters, scope)
 
 
 def _of_rank(x: Any, start: Node) -> Any:

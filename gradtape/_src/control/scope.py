@@ -344,11 +344,11 @@ put_slot = {name: vars(Traced)[name].__set__ for name in Traced.__slots__}
 UNTRACED = Traced(Program((), (), (), ()), ResultStructure(nest.flatten_with_spec(None)[1], [None]))
 
 
-class Body:
-    """A function that ran once on symbols. Its record is closed when it is known what the Program takes and gives.
+class Draft:
+    """A function that ran on symbols, with its record, which is closed when it is known what the Program takes and gives.
 
-    `results` are nodes, in a `structure`. `reads` has each variable that it reads with its leaf, `after` the last value of each one
-    that it assigns, by id. `asks` says whether it asks for gradients.
+    `results` are nodes, in a `structure`. By the id of a variable, `reads` has each that it reads with its leaf, and `after` the last
+    value of each that it assigns. `asks` says whether it asks for gradients.
     """
 
     structure: ResultStructure
@@ -415,7 +415,7 @@ class Body:
 class Outside:
     """The outside inputs of several bodies, without duplicates: `variables`, which are read, and `captures`."""
 
-    def __init__(self, bodies: Sequence[Body | Traced], written: Sequence[Variable] = ()) -> None:
+    def __init__(self, bodies: Sequence[Draft | Traced], written: Sequence[Variable] = ()) -> None:
         self.variables = list({id(v): v for v in (*[v for body in bodies for v in body.variables], *written)}.values())
         self.captures = list({node: None for body in bodies for node in body.captures})
 
@@ -423,7 +423,7 @@ class Outside:
         """Return the present values of the variables, and the captures."""
         return [*[v.read() for v in self.variables], *self.captures]
 
-    def within(self, body: Body) -> list[Node]:
+    def within(self, body: Draft) -> list[Node]:
         """Return the nodes that stand for the inputs in a body, in which a variable that it does not read gets a new leaf."""
         read = [body.reads[id(v)][1] if id(v) in body.reads else leaf(v.aval, None) for v in self.variables]
         return [*read, *self.captures]
@@ -464,30 +464,30 @@ def trace(
     return traced
 
 
-def body_of(
+def draft(
     function: Callable[[], Any], parameters: Sequence[Node], scope: Scope, convert: Callable[[Any], Any] = tensor_or_none
-) -> Body:
-    """Run the function of a branch or loop on symbols; return its Body. The outer function draws its seeds."""
-    body = _run_on_symbols(function, parameters, scope, convert)
+) -> Draft:
+    """Run the function of a branch or loop on symbols; return the Draft. The outer function draws its seeds."""
+    made = _run_on_symbols(function, parameters, scope, convert)
     scope.forget()
-    return body
+    return made
 
 
 def _run_on_symbols(
     function: Callable[[], Any], parameters: Sequence[Node], scope: Scope, convert: Callable[[Any], Any]
-) -> Body:
+) -> Draft:
     with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
         scope.trace, asked = inner, journal.asked
-        body = Body(inner, scope, parameters)
+        made = Draft(inner, scope, parameters)
         try:
             results = function()
         except Exception:  # its tapes are remembered, as when an optimizer got no gradients
-            body.asks = journal.asked > asked
-            body.transcript([*parameters, *[node for _, node in body.reads.values()]], failed=True)
+            made.asks = journal.asked > asked
+            made.transcript([*parameters, *[node for _, node in made.reads.values()]], failed=True)
             raise
-        body.asks = journal.asked > asked
-        body.results, body.structure = flatten_results(results, convert, scope.fixes_strings)
-    return body
+        made.asks = journal.asked > asked
+        made.results, made.structure = flatten_results(results, convert, scope.fixes_strings)
+    return made
 
 
 def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
@@ -509,25 +509,25 @@ def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Pat
     return first_way(trace, (engine.NeedsValues,))
 
 
-def _closed(body: Body) -> Traced:
-    """Return the Traced of a finished trace."""
-    inner, scope, captures = body.trace, body.scope, body.captures
-    read, drawn = [node for _, node in body.reads.values()], [node for node, _ in scope.draws or ()]
-    inputs, kept = [*body.parameters, *read, *captures, *drawn], list[int]()
-    script = body.transcript(inputs)
-    program = body.program(inputs, [*body.results, *body.after.values()], kept)
+def _closed(made: Draft) -> Traced:
+    """Close the record of a function."""
+    inner, scope, captures = made.trace, made.scope, made.captures
+    read, drawn = [node for _, node in made.reads.values()], [node for node, _ in scope.draws or ()]
+    inputs, kept = [*made.parameters, *read, *captures, *drawn], list[int]()
+    script = made.transcript(inputs)
+    program = made.program(inputs, [*made.results, *made.after.values()], kept)
     program = hooks.clients.known_rounds(program, scope.rounds, kept) if scope.rounds else program
     named = inner.names and not scope.nested
     return Traced(
         program,
-        body.structure,
+        made.structure,
         captures=captures,
         keep=[handle(node) for node in captures],
-        variables=body.variables,
-        written=body.written,
+        variables=made.variables,
+        written=made.written,
         draws=[stream for _, stream in scope.draws or ()],
         looked_at=[*scope.looked_at.values()],
-        trains=bool(scope.written) and body.asks,
+        trains=bool(scope.written) and made.asks,
         created=scope.created,
         transcript=script,
         names=[*map(operation_names(inner, len(inner.nodes)).__getitem__, kept)] if named else None,

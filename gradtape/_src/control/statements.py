@@ -28,7 +28,7 @@ from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
-from gradtape._src.control.scope import Body, Scope, body_of, local, loops_on_host
+from gradtape._src.control.scope import Draft, Scope, draft, local, loops_on_host
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import constant_folding, engine
@@ -132,7 +132,7 @@ class _Branch:
                 flat += [tensor(x) for x in leaves if can_be_result(x)]
             return flat
 
-        self.body = body_of(branch_results, (), Scope(nested=True))
+        self.body = draft(branch_results, (), Scope(nested=True))
         set_state(before)
 
 
@@ -219,7 +219,7 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
     return merged
 
 
-def _check_dtypes(name: str, first: Body, second: Body, p: int, q: int) -> None:
+def _check_dtypes(name: str, first: Draft, second: Draft, p: int, q: int) -> None:
     a, b = first.results[p].aval, second.results[q].aval
     if a.dtype is not b.dtype and not _is_number(first, p) and not _is_number(second, q):
         raise TypeError(
@@ -232,7 +232,7 @@ def _equal(x: Any, y: Any) -> bool:
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
 
 
-def _arrange(bodies: tuple[Body, Body], plans: Sequence[tuple[int | None, int | None]]) -> None:
+def _arrange(bodies: tuple[Draft, Draft], plans: Sequence[tuple[int | None, int | None]]) -> None:
     """Give both bodies the planned results. A Python number takes the other branch's dtype, a missing one is zeros."""
     avals = [[node.aval for node in body.results] for body in bodies]
     numbers = [[_is_number(body, i) for i in range(len(body.results))] for body in bodies]
@@ -254,7 +254,7 @@ def _arrange(bodies: tuple[Body, Body], plans: Sequence[tuple[int | None, int | 
         body.gives(lambda k=k: [result(k, pair[k], of) for pair, of in zip(plans, wanted, strict=True)])  # type: ignore[misc]
 
 
-def _is_number(body: Body, output: int) -> bool:
+def _is_number(body: Draft, output: int) -> bool:
     """Return whether a branch's result is a scalar constant, such as a Python number."""
     node = body.results[output]
     return body.holds(node) and not node.aval.shape and not has_strings(node.aval)

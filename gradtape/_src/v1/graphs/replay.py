@@ -424,7 +424,12 @@ def _nodes(results: Any) -> list[Node]:
 
 
 def walked(
-    entries: Sequence[Entry], ys: Sequence[Tensor], given: Sequence[Tensor | None], sources: Sequence[list[Node]], stops: Sequence[Node], zero: bool
+    entries: Sequence[Entry],
+    ys: Sequence[Tensor],
+    given: Sequence[Tensor | None],
+    sources: Sequence[Sequence[Node]],
+    stops: Sequence[Node],
+    zero: bool,
 ) -> list[Any]:
     """Return the reverse pass over `entries`.
 
