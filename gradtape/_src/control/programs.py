@@ -1,4 +1,4 @@
-"""Programs derived from Programs: with other parameters, with fewer outputs, and a gradient's forward and backward part."""
+"""Programs derived from Programs: with fewer outputs or parameters, and a gradient's forward and backward part."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import Aval
 
 LONGEST_ARITHMETIC = 4  # arithmetic ops that cost less than to read one value
-
-
-def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval]) -> Program:
-    """Return `program` with other parameters: its k-th parameter is number `places[k]` of `parameters`."""
-    count = len(program.parameters) - len(program.constants)
-    places = [*places[:count], *range(len(parameters), len(parameters) + len(program.constants))]
-    number = _nodes(program) | {-1 - k: -1 - place for k, place in enumerate(places)}
-    whole, given = range(len(program.keys)), [number[r] for r in program.outputs]
-    return execution.intern(_renumbered(program, whole, number, (*parameters, *program.parameters[count:]), given))
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
