@@ -239,23 +239,10 @@ def _looked_at(program: Program, arguments: Sequence[Any], values: tuple[Any, ..
         index = guards.place_of(program, number)
         if hooks.clients.together is None or not devices.elsewhere(arguments):
             where = tiers.place(program, arguments)
-            interpret(_leading_to(program, index), arguments, where, _Apart(0.0, math.inf, where))
+            interpret(program.sliced(program.needed([index]), [index]), arguments, where, _Apart(0.0, math.inf, where))
         message = "It cannot take its values. They are at the limit of what it takes, or on several processes."
         raise faults.failed(program.keys[index][0], message, program.lines[index] if program.lines else faults.NOWHERE)
     return values[:-1]
-
-
-def _leading_to(program: Program, index: int) -> Program:
-    """Return the part of a Program that computes one of its nodes."""
-    wanted = {index}
-    for at in range(index, -1, -1):
-        if at in wanted:
-            wanted.update([r for r in program.keys[at][2:] if r >= 0])
-    kept = sorted(wanted)
-    number = {old: new for new, old in enumerate(kept)}
-    keys = tuple([(*program.keys[i][:2], *[number.get(r, r) for r in program.keys[i][2:]]) for i in kept])
-    lines = tuple([program.lines[i] for i in kept]) if program.lines else ()
-    return Program(keys, tuple([program.avals[i] for i in kept]), program.parameters, (len(kept) - 1,), program.constants, lines)
 
 
 def settled(program: Program, arguments: Sequence[Any]) -> bool:

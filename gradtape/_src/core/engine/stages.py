@@ -70,15 +70,10 @@ class _Cutter:
         program, keys, end = self._program, self._program.keys, nodes[-1]
         inputs = sorted({r for i in nodes for r in keys[i][2:]}.difference(nodes))
         outputs = [i for i in nodes if self._last.get(i, -1) > end]
-        number = {r: -1 - k for k, r in enumerate(inputs)} | {i: k for k, i in enumerate(nodes)}
-        made = Program(
-            tuple([(*keys[i][:2], *[number[r] for r in keys[i][2:]]) for i in nodes]),
-            tuple([program.avals[i] for i in nodes]),
-            tuple([program.aval_of(r) for r in inputs]),
-            tuple([number[i] for i in outputs]),
-        )
-        if made.guarded and program.lines:  # other stages share their code whatever their lines are
-            made.lines = tuple([program.lines[i] for i in nodes])
+        parameters = [program.aval_of(r) for r in inputs]
+        made = program.sliced(nodes, outputs, {r: -1 - k for k, r in enumerate(inputs)}, parameters, ())
+        if not made.guarded:  # such stages share their code whatever their lines are
+            made.lines = ()
         self.stages.made.append((self._interned(made), inputs, outputs, self._done(inputs, end)))
 
     def _done(self, inputs: Sequence[int], end: int) -> list[int]:
@@ -209,19 +204,12 @@ def steered(program: Program) -> tuple[Part, list[Check]] | None:
 
 
 def _of_integers(flat: Program, outputs: Sequence[int]) -> Part | None:
-    wanted = set(outputs)
-    for index in range(len(flat.keys) - 1, -1, -1):
-        if index in wanted:
-            wanted.update(flat.keys[index][2:])
-    kept = sorted([r for r in wanted if r >= 0])
+    kept = flat.needed(outputs)
+    wanted = {*outputs, *[r for i in kept for r in (i, *flat.keys[i][2:])]}
     whole = all(flat.keys[i][0] is ELEMENT or (flat.keys[i][0].hosted and is_whole(flat.avals[i])) for i in kept)
     if not whole or len(kept) > MOST or sum([bytes_of(flat.aval_of(r)) for r in wanted]) > MOST_BYTES:
         return None
-    number = {old: new for new, old in enumerate(kept)}
-    keys = tuple([(*flat.keys[i][:2], *[number.get(r, r) for r in flat.keys[i][2:]]) for i in kept])
-    given = tuple([number.get(r, r) for r in outputs])
-    part = Program(keys, tuple([flat.avals[i] for i in kept]), flat.parameters, given, flat.constants)
-    return part, frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
+    return flat.sliced(kept, outputs), frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
 
 
 def is_whole(of: Any) -> bool:

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -467,6 +467,36 @@ class Program(Executable):
             made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision, self)
             known = self.derived["precision", precision] = made
         return known
+
+    def needed(self, references: Iterable[int]) -> list[int]:
+        """Return the nodes on which these references depend, in order."""
+        wanted = set(references)
+        for index in range(len(self.keys) - 1, -1, -1):
+            if index in wanted:
+                wanted.update(self.keys[index][2:])
+        return sorted([r for r in wanted if r >= 0])
+
+    def sliced(
+        self,
+        kept: Sequence[int],
+        outputs: Iterable[int],
+        moved: Mapping[int, int] | None = None,
+        parameters: Iterable[Aval] | None = None,
+        constants: Iterable[Any] | None = None,
+    ) -> Program:
+        """Return a Program of the nodes `kept`, with the values of references as outputs.
+
+        It has other parameters, if these are given: `moved` maps references to those in the result.
+        """
+        number = {old: new for new, old in enumerate(kept)} | (moved or {})
+        return Program(
+            tuple([(*self.keys[i][:2], *[number.get(r, r) for r in self.keys[i][2:]]) for i in kept]),
+            tuple([self.avals[i] for i in kept]),
+            self.parameters if parameters is None else tuple(parameters),
+            tuple([number.get(r, r) for r in outputs]),
+            self.constants if constants is None else tuple(constants),
+            tuple([self.lines[i] for i in kept]) if self.lines else (),
+        )
 
     def aval_of(self, reference: int) -> Any:
         """Return the Aval of a reference's value."""
