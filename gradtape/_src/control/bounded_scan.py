@@ -195,9 +195,7 @@ def record_scan(
 
 
 def _holds_loop(program: Program) -> bool:
-    return any(
-        op.structured and (op.kind is LOOP or any(map(_holds_loop, op.programs(attrs)))) for op, attrs, *_ in program.keys
-    )
+    return any(op.structured and (op.kind is LOOP or any(map(_holds_loop, op.programs(attrs)))) for op, attrs, *_ in program.keys)
 
 
 def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:

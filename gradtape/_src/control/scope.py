@@ -347,8 +347,8 @@ UNTRACED = Traced(Program((), (), (), ()), ResultStructure(nest.flatten_with_spe
 class Draft:
     """A function that ran on symbols, with its record, which is closed when it is known what the Program takes and gives.
 
-    `results` are nodes, in a `structure`. By the id of a variable, `reads` has each that it reads with its leaf, and `after` the last
-    value of each that it assigns. `asks` says whether it asks for gradients.
+    `results` are nodes, in a `structure`. By the id of a variable, `reads` has each that it reads with its leaf, and `after` the
+    last value of each that it assigns. `asks` says whether it asks for gradients.
     """
 
     structure: ResultStructure
