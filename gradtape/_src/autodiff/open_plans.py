@@ -102,7 +102,8 @@ class OpenPlan:
         self._pattern = _pattern(way.at)
         self._program = _with_constants(plan.program)
         self._symbols = Symbols(self._program.keys, self._program.avals, self._program.parameters)
-        self._open_constants = [(at, *c) for at, c in enumerate(self._program.constants) if type(c) is tuple]
+        constants: tuple[Any, ...] = self._program.constants
+        self._open_constants = [(at, *c) for at, c in enumerate(constants) if type(c) is tuple]
 
     def extents(self, content: list[Any]) -> dict[Atom, int] | None:
         """Return the numbers of the symbols in a content; None if it does not match."""

@@ -488,7 +488,7 @@ class Program(Executable):
 
         It has other parameters, if these are given: `moved` maps references to those in the result.
         """
-        number = {old: new for new, old in enumerate(kept)} | (moved or {})
+        number = {**{old: new for new, old in enumerate(kept)}, **(moved or {})}
         return Program(
             tuple([(*self.keys[i][:2], *[number.get(r, r) for r in self.keys[i][2:]]) for i in kept]),
             tuple([self.avals[i] for i in kept]),
