@@ -100,6 +100,36 @@ def test_a_range_up_to_a_constant_tensor_is_compiled():
     assert [type(traced).__name__ for traced in f._traced.values()] == ["ConcreteFunction"]
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_branch_may_use_a_value_that_the_other_branch_reads_from_its_variable(taken):
+    v = tf.Variable(3.0)
+
+    @tf.function
+    def branches(pred, x):
+        before = v.read_value()
+        if pred:
+            y = x * before  # a capture, and `v` is no input of this branch
+        else:
+            v.assign_add(x)
+            y = x * v
+        return y
+
+    @tf.function
+    def loop(x):
+        before = v.read_value()
+        while tf.reduce_sum(x) < v:  # the condition reads `v`, the body its value from outside
+            x = x * before
+        return x
+
+    with tf.GradientTape() as tape:
+        y = branches(tf.constant(taken), tf.constant(2.0))
+    assert (float(y), float(tape.gradient(y, v)), float(v)) == ((6.0, 2.0, 3.0) if taken else (10.0, 2.0, 5.0))
+    v.assign(10.0)
+    with tf.GradientTape() as tape:
+        y = loop(tf.constant(0.5))
+    assert (float(y), float(tape.gradient(y, v))) == (50.0, 10.0)
+
+
 def test_branches_without_results_may_assign_different_variables():
     total, count, scale = tf.Variable(1.0), tf.Variable(0), tf.Variable(2.0)
 

@@ -9,7 +9,6 @@ import pytest
 from jax.experimental.ode import odeint as odeint_of_jax
 
 import gradtape as tf
-from gradtape._src.core.programs.structured import programs_of
 from tests.derivatives.cases import nth
 
 ad = tf.autodiff
@@ -160,7 +159,7 @@ def test_the_steps_are_made_once_for_a_gradient_in_a_function():
         return tape.gradient(y, rate)
 
     def loops(program):
-        held = [programs_of(op, attrs) for op, attrs, *_ in program.keys]
+        held = [op.programs(attrs) for op, attrs, *_ in program.keys]
         return sum(op.type == "While" for op, *_ in program.keys) + sum(loops(p) for inner in held for p in inner)
 
     assert loops(gradient.get_concrete_function(c(0.5)).program) == 1

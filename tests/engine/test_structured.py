@@ -12,7 +12,7 @@ from gradtape._src.core.engine import execution, tracing
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.program import leaf
-from gradtape._src.core.programs.structured import GRADIENT, VALUE, StructuredOp, programs_of
+from gradtape._src.core.programs.structured import GRADIENT, VALUE, StructuredOp
 from gradtape._src.core.tensors.tensor import EagerTensor
 
 STRUCTURED = sorted(name for name, op in ops.items() if isinstance(op, StructuredOp))
@@ -97,7 +97,7 @@ def holding(type):
         for index, (op, attrs, *_) in enumerate(program.keys):
             if op.type == type:
                 return program, index
-            waiting.extend(programs_of(op, attrs))
+            waiting.extend(op.programs(attrs))
     raise AssertionError(f"no Program holds {type}")
 
 

@@ -13,7 +13,7 @@ from gradtape._src.core.host.reflections import qr
 from gradtape._src.core.platform import arrays
 from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.program import ELEMENT
-from gradtape._src.core.programs.structured import StructuredOp, is_call
+from gradtape._src.core.programs.structured import StructuredOp
 from tests.fuzz.table import ELEMENTWISE
 from tests.ops.hosted import LOOPS, NO_TWIN, PYTHON, Compared
 from tests.ops.rows import LEADING, ROWS
@@ -23,7 +23,7 @@ CORNERS = np.float32([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, -1.0, 30.0, -2.5]
 
 def kernel_alone(op):
     """Return whether an op is one kernel, which a compiled program can hold among others."""
-    return op is ELEMENT or (op.unhosted != PYTHON and not is_call(op) and not isinstance(op, StructuredOp))
+    return op is ELEMENT or (op.unhosted != PYTHON and not op.is_call and not isinstance(op, StructuredOp))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, Rule, no_gradient
 from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
-from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, programs_of
+from gradtape._src.core.programs.structured import GRADIENT, StructuredOp
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
@@ -329,7 +329,7 @@ def transposes(program: Program) -> bool:
     known: bool | None = program.derived.get("custom gradients")
     if known is None:
         ops = [key[0] for key in program.keys if isinstance(key[0], StructuredOp)]
-        inner = [p for key in program.keys for p in programs_of(*key[:2])]
+        inner = [p for key in program.keys for p in key[0].programs(key[1])]
         known = program.derived["custom gradients"] = any(op.kind is GRADIENT for op in ops) or any(map(transposes, inner))
     return known
 
@@ -398,7 +398,7 @@ def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
     A loop's inputs include all its residuals, whether its derivative needs them or not. There its Program decides.
     """
     inputs = node.inputs or ()
-    if any(tracing.FORWARD in program.derived for program in programs_of(node.op, node.attrs)):
+    if any(tracing.FORWARD in program.derived for program in node.op.programs(node.attrs)):
         return (*inputs, *list(forward)[:1])  # the value may be a constant inside of the loop
     if node.op.kept is not None:
         return tuple([n for n in inputs if n not in forward and not (n.op is ELEMENT and n.inputs and n.inputs[0] in forward)])

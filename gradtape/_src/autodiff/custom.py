@@ -22,7 +22,7 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.programs.op import Op, Rule, define
 from gradtape._src.core.programs.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import GRADIENT, HeldProgram, StructuredOp, arity, is_call
+from gradtape._src.core.programs.structured import GRADIENT, HeldProgram, StructuredOp, arity
 from gradtape._src.core.tensors import convert, nest
 from gradtape._src.core.tensors.convert import is_tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -406,7 +406,7 @@ def _depending(program: Program, parameters: Collection[int]) -> set[int]:
         given = {i for i, r in enumerate(references) if r in depends}
         if op is ELEMENT:
             found = attrs[0] in parts.get(references[0], ())
-        elif is_call(op):
+        elif op.is_call:
             (body,) = op.bodies(attrs)
             parts[index] = _depending(body.program, {p for p, i in enumerate(body.takes) if i in given})
             found = False

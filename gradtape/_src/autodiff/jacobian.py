@@ -10,7 +10,6 @@ from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.core.base.errors import ResourceExhaustedError
 from gradtape._src.core.platform import memory
 from gradtape._src.core.programs.program import Node, Program, Trace
-from gradtape._src.core.programs.structured import programs_of
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import Aval, bytes_of
 from gradtape._src.ops.array.creation import eye
@@ -144,7 +143,7 @@ def peak_bytes(program: Program) -> int:
     ]
     now = peak = 0
     for index, key in enumerate(program.keys):
-        inner = max([peak_bytes(p) for p in programs_of(*key[:2])], default=0)
+        inner = max([peak_bytes(p) for p in key[0].programs(key[1])], default=0)
         now += sizes[index]
         peak = max(peak, now + inner)
         now -= sum([sizes[r] for r in {*key[2:], index} if r >= 0 and last.get(r, index) == index])

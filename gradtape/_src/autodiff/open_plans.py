@@ -20,6 +20,7 @@ from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.constant_folding import EXTENT
 from gradtape._src.core.engine.instance import Symbols
 from gradtape._src.core.programs.program import Cache, Node, Program, avals_of
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, as_number, unknown
 from gradtape._src.core.values.ways import Guide, following
@@ -99,10 +100,10 @@ class OpenPlan:
     def __init__(self, content: list[Any], way: Guide, plan: Plan, more: Any) -> None:
         self._content, self.way, self._plan, self._more = content, way, plan, more
         self._pattern = _pattern(way.at)
-        keys, avals, parameters, self._outputs, self._constants, self._lines = _with_constants(plan.program)
-        self._symbols = Symbols(keys, avals, parameters)
-        self._open_constants = [(at, *c) for at, c in enumerate(self._constants) if type(c) is tuple]
-        self._first: Program | None = None  # the first Program with numbers, whose form all others have
+        self._program = _with_constants(plan.program)
+        self._symbols = Symbols(self._program.keys, self._program.avals, self._program.parameters)
+        constants: tuple[Any, ...] = self._program.constants
+        self._open_constants = [(at, *c) for at, c in enumerate(constants) if type(c) is tuple]
 
     def extents(self, content: list[Any]) -> dict[Atom, int] | None:
         """Return the numbers of the symbols in a content; None if it does not match."""
@@ -119,13 +120,12 @@ class OpenPlan:
 
     def at(self, extents: Extents) -> Made:
         """Return the Plan for these extents, with its maker's data."""
-        constants = [*self._constants]
+        like, constants = self._program, [*self._program.constants]
         with np.errstate(over="ignore"):
             for at, extent, dtype in self._open_constants:
                 constants[at] = np.array(as_number(extent, extents), dtype)
         keys, avals, parameters = self._symbols.at(extents)
-        program = Program(keys, avals, parameters, self._outputs, tuple(constants), self._lines, like=self._first)
-        self._first = self._first or program
+        program = Program(keys, avals, parameters, like.outputs, tuple(constants), like.lines, like=like)
         return Plan(program, self._plan.places, self._plan.layout), self._more
 
 
@@ -205,22 +205,15 @@ class Put:
         return {self._twins.get(node, node): value for node, value in values.items()} if self._twins else values
 
 
-def _with_constants(program: Program) -> tuple[Any, ...]:
-    """Return the parts of a Program in which the `Extent` ops are constants, `(extent, dtype)`."""
-    keys, given = program.keys, len(program.parameters) - len(program.constants)
-    parameters, constants = list(program.parameters[:given]), list[Any]()
-    place: dict[int, int] = {-1 - i: -1 - i for i in range(given)}
+def _with_constants(program: Program) -> Program:
+    """Return a Program with symbols, in which the `Extent` ops are constants, `(extent, dtype)`."""
+    keys, given = program.keys, arity(program)
     kept = [index for index, key in enumerate(keys) if key[0] is not EXTENT]
-    place |= {index: number for number, index in enumerate(kept)}
-    for reference in [*[r for index in kept for r in keys[index][2:]], *program.outputs]:
-        if reference not in place:
-            place[reference] = -1 - len(parameters)
-            parameters.append(program.aval_of(reference))
-            constants.append(keys[reference][1] if reference >= 0 else program.constants[-1 - reference - given])
-    sliced = tuple([(*keys[i][:2], *[place[r] for r in keys[i][2:]]) for i in kept])
-    outputs = tuple([place[r] for r in program.outputs])
-    lines = tuple([program.lines[i] for i in kept])
-    return sliced, tuple([program.avals[i] for i in kept]), tuple(parameters), outputs, tuple(constants), lines
+    read = [*[r for index in kept for r in keys[index][2:]], *program.outputs]
+    held = [*dict.fromkeys([r for r in read if (r >= 0 and keys[r][0] is EXTENT) or -1 - r >= given])]
+    constants = [keys[r][1] if r >= 0 else program.constants[-1 - r - given] for r in held]
+    parameters = [*program.parameters[:given], *map(program.aval_of, held)]
+    return program.sliced(kept, program.outputs, {r: -1 - given - k for k, r in enumerate(held)}, parameters, constants)
 
 
 def _are_equal(one: Plan, other: Plan) -> bool:

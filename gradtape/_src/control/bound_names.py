@@ -10,7 +10,7 @@ import numpy as np
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from gradtape._src.control.iterators import Elements
-from gradtape._src.control.scope import Scope, trace
+from gradtape._src.control.scope import Scope, draft
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import engine
@@ -147,7 +147,7 @@ def probed(values: Any, run: Callable[[], None], get_state: Any, set_state: Any,
         return []
 
     with contextlib.nullcontext() if growth is None else growth.in_loop():
-        trace(one, (), scope, draws=False)
+        draft(one, (), scope)
     return found
 
 

@@ -22,7 +22,7 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import define
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp, arity, programs_of
+from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensors.convert import node_of, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.values.aval import Aval, aval
@@ -195,9 +195,7 @@ def record_scan(
 
 
 def _holds_loop(program: Program) -> bool:
-    return any(
-        op.structured and (op.kind is LOOP or any(map(_holds_loop, programs_of(op, attrs)))) for op, attrs, *_ in program.keys
-    )
+    return any(op.structured and (op.kind is LOOP or any(map(_holds_loop, op.programs(attrs)))) for op, attrs, *_ in program.keys)
 
 
 def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:

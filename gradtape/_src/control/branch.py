@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -13,8 +12,8 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
-from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import TENSOR, Outside, ResultStructure, Scope, Traced, flatten_results, tensor_or_none, trace
+from gradtape._src.control.programs import narrowed
+from gradtape._src.control.scope import TENSOR, Draft, Outside, Scope, draft, flatten_results, tensor_or_none
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
@@ -23,8 +22,7 @@ from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
-from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
-from gradtape._src.core.tensors import nest
+from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import control_dependencies
@@ -142,7 +140,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     An input on which only results without a cotangent depend gets zeros, as in TensorFlow.
     """
     entry = op.entry
-    branches = programs_of(entry.node.op, entry.node.attrs)
+    branches = entry.node.op.programs(entry.node.attrs)
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.dtype.is_floating | d.dtype.is_complex])
     needed = tuple([i - 1 for i, need in enumerate(op.needed) if need and i])
     choice, *inputs = entry.inputs
@@ -257,14 +255,14 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
     A variable that only one branch assigns keeps its value in the others.
     """
 
-    def traced(number: int, function: Callable[[], Any]) -> Traced:
+    def traced(number: int, function: Callable[[], Any]) -> Draft:
         def result(value: Any) -> Any:
             """Convert a result to a Tensor. For an Operation that is the choice that runs it, as in TensorFlow."""
             if type(value).__name__ != "Operation":
                 return tensor_or_none(value)
             return tensor(number == 0 if op is IF else number)
 
-        return trace(function, (), Scope(nested=True), draws=False, convert=result)
+        return draft(function, (), Scope(nested=True), result)
 
     if guided() and (known := engine.integers(choice)) is not None:  # the branches not taken may be invalid for these extents
         number = int(not known) if op is IF else int(known)
@@ -273,38 +271,21 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
     bodies = [traced(number, function) for number, function in enumerate(branches)]
     if engine.graph_around() is not None and all(body.structure.fixed == [None] for body in bodies):
         # The branches are Operations without results. Each gets a constant result, so that the op is kept.
-        bodies = [_giving(body, number == 0 if op is IF else number) for number, body in enumerate(bodies)]
+        for number, body in enumerate(bodies):
+            body.gives(lambda number=number: number == 0 if op is IF else number)  # type: ignore[misc]
     return join(choice, bodies, op, names)
 
 
-def _giving(body: Traced, value: Any) -> Traced:
-    """Return a copy of a body without results that gives a constant."""
-    program = body.program
-    with tracing.inner() as inner:
-        inner.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: len(program.parameters) - len(program.constants)]]
-        outputs = [tensor(value).node, *tracing.inline(program, leaves)]
-        made = execution.intern(tracing.close(inner, outputs, leaves, effects=True))
-    return replace(body, program=made, structure=ResultStructure(nest.flatten_with_spec(0)[1], [TENSOR]))
-
-
-def join(choice: Node, bodies: Sequence[Traced], op: Op, names: Sequence[str]) -> Any:
-    """Record the op that chooses between traced branches; return its results in the structure of the first branch."""
+def join(choice: Node, bodies: Sequence[Draft], op: Op, names: Sequence[str]) -> Any:
+    """Record the op that chooses between branches on symbols; return its results in the structure of the first branch."""
     check_alike(bodies, names)
     written = {id(v): v for body in bodies for v in body.written}
     outside = Outside(bodies, list(written.values()))
-    inputs = outside.inputs()
-    avals = [n.aval for n in inputs]
-    programs = []
+    inputs, programs = outside.inputs(), list[Program]()
     for number, body in enumerate(bodies):
-        places = outside.places(body)
-        body.placed(places, number)
-        results = len(body.program.outputs) - len(body.written)
-        mine = [id(v) for v in body.written]
-        whole = rewired(body.program, places, avals, [outside.place(v) for key, v in written.items() if key not in mine])
-        following = iter(range(len(body.program.outputs), len(whole.outputs)))
-        order = [results + mine.index(key) if key in mine else next(following) for key in written]
-        programs.append(ordered(whole, [*range(results), *order]))
+        within = outside.within(body)
+        before = dict(zip(map(id, outside.variables), within, strict=False))
+        programs.append(body.closed(within, [*body.results, *[body.after.get(key, before[key]) for key in written]], number))
     for place, variable in enumerate(written.values(), -len(written)):
         if any(p.aval_of(p.outputs[place]) is not programs[0].aval_of(programs[0].outputs[place]) for p in programs):
             raise engine.NeedsValues(f"branches give the variable '{variable.name}' different shapes")
@@ -315,10 +296,9 @@ def join(choice: Node, bodies: Sequence[Traced], op: Op, names: Sequence[str]) -
     return bodies[0].structure.pack(nodes[:count])
 
 
-def check_alike(bodies: Sequence[Traced], names: Sequence[str]) -> None:
+def check_alike(bodies: Sequence[Draft], names: Sequence[str]) -> None:
     """Raise TypeError or ValueError unless all branches give the same structure, dtypes and shapes."""
     first = bodies[0]
-    count = sum(f is TENSOR for f in first.structure.fixed)
     for body, name in zip(bodies[1:], names[1:], strict=True):
         mine, other = first.structure, body.structure
         counts = [sum(f is TENSOR for f in structure.fixed) for structure in (mine, other)]
@@ -330,9 +310,8 @@ def check_alike(bodies: Sequence[Traced], names: Sequence[str]) -> None:
                 f"return values. They have not the same nested structure: {_spoken(first)} and {_spoken(body)}. Return the "
                 "same structure, with a value for each entry, from both."
             )
-        pairs = zip(first.program.outputs[:count], body.program.outputs[:count], strict=False)
-        for position, (a, b) in enumerate(pairs):
-            left, right = first.program.aval_of(a), body.program.aval_of(b)
+        for position, (a, b) in enumerate(zip(first.results, body.results, strict=False)):
+            left, right = a.aval, b.aval
             if left.dtype is not right.dtype:
                 raise TypeError(
                     f"{names[0]} and {name} arguments to tf.cond must have the same number, type, and overall structure of "
@@ -346,9 +325,8 @@ def check_alike(bodies: Sequence[Traced], names: Sequence[str]) -> None:
                 )
 
 
-def _spoken(body: Traced) -> str:
-    count = len(body.program.outputs) - len(body.written)
-    return f"({', '.join([repr(body.program.aval_of(r)) for r in body.program.outputs[:count]])})"
+def _spoken(body: Draft) -> str:
+    return f"({', '.join([repr(node.aval) for node in body.results])})"
 
 
 def _scalar_bool(pred: Any, what: str) -> Tensor:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.control.scope import Scope, draft
+from gradtape._src.core.engine import tracing
 from gradtape._src.core.programs.program import Program, leaf
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 
@@ -16,11 +14,8 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
     """Trace a function of tensors, which may call Programs and loops, for parameters of these Avals; return its Program."""
     leaves = [leaf(a, None) for a in parameters]
-    body = trace(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
-    made = body.program
-    constants = (*[np.asarray(engine.value(node)) for node in body.captures], *made.constants)  # large constants are captured
-    made = Program(made.keys, made.avals, made.parameters, made.outputs, constants, made.lines, made.precision)
-    return tracing.without_effects(execution.intern(made))
+    body = draft(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
+    return tracing.without_effects(body.program(leaves, body.results))
 
 
 def called(program: Program, *inputs: Any) -> Tensor:

@@ -26,7 +26,7 @@ from gradtape._src.control.bounded_scan import (
     with_residuals,
 )
 from gradtape._src.control.branch import IF, If, only_looked_at
-from gradtape._src.control.programs import narrowed, rewired, selected
+from gradtape._src.control.programs import narrowed, selected
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.platform.arrays import jnp, lax
@@ -274,7 +274,10 @@ def _run_again(
         run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], room, trips=parts[count])
         results = [_unless_beyond(r, parts[-1], room) if r.aval.inexact else r for r in run[: len(carry)]]
         several = execution.intern(tracing.close(inner, results, parts))
-    once = rewired(body, range(count), avals)
+    with tracing.inner() as inner:
+        inner.overrides = None
+        parts = [leaf(a, None) for a in avals]
+        once = execution.intern(tracing.close(inner, tracing.inline(body, parts[:count]), parts))
     choice = EagerTensor(stride) == tensor(1, "int64")
     return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), If(once, several)))
 

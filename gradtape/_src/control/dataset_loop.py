@@ -29,7 +29,7 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.faults import detected_at
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Line, Node, Program, leaf
-from gradtape._src.core.programs.structured import arity, programs_of
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.programs.transcript import Inner
 from gradtape._src.core.tensors import nest
@@ -416,6 +416,6 @@ def take_in_order(source: ElementIterator, optional: bool, avals: Avals) -> list
 def calls_python(program: Program) -> bool:
     """Return whether a Program, or a Program nested in it, calls a Python function."""
     return any(
-        (op.effect and Trait.HOLDS_CODE in op.traits) or any(map(calls_python, programs_of(op, attrs)))
+        (op.effect and Trait.HOLDS_CODE in op.traits) or any(map(calls_python, op.programs(attrs)))
         for op, attrs, *_ in program.keys
     )

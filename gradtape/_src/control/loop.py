@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,8 +11,7 @@ import numpy as np
 from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
-from gradtape._src.control.programs import rewired, selected
-from gradtape._src.control.scope import Outside, Scope, Traced, trace
+from gradtape._src.control.scope import Draft, Outside, Scope, draft, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
@@ -30,6 +30,8 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient
 
 NUMBER_OF_TRIP = aval((), np.dtype(np.int64))
+Test = Callable[[Sequence[Tensor]], Any]
+Step = Callable[[Sequence[Tensor]], list[Tensor]]
 
 
 def shape_changed(error: ValueError) -> bool:
@@ -38,44 +40,30 @@ def shape_changed(error: ValueError) -> bool:
 
 
 class Loop:
-    """A traced body. Parameters: (carry…, variables in `carried`…, element…, number of the trip).
+    """A loop's body on symbols. Parameters: (carry…, variables in `carried`…, element…, number of the trip).
 
-    Results: (carry…, y…, number of the next trip, new values of the variables…). Trips are numbered if `counted`: the body draws
-    random numbers, which differ in each trip.
+    Results: (carry…, y…, number of the next trip). Trips are numbered if `counted`: the body draws random numbers, which differ
+    in each trip.
     """
 
-    def __init__(self, body: Traced, carried: list[Variable], carry: int, counted: bool) -> None:
+    def __init__(self, body: Draft, carried: list[Variable], carry: int, counted: bool) -> None:
         self.body, self.carried, self.carry, self.counted = body, carried, carry, counted
 
-    def bind(self, condition: Traced | None = None) -> tuple[list[Node], list[Program]]:
+    def bind(self, condition: Draft | None = None) -> tuple[list[Node], list[Program]]:
         """Return `(constants, Programs)`: of the condition (if any) and of the body, which take (constants…, carry…, element…).
 
         The variables follow the carry. The number of the trip is the last of the carry in a loop with a condition, else the last
         element.
         """
-        bodies = [self.body] if condition is None else [condition, self.body]
-        outside = Outside(bodies)
+        body, programs = self.body, list[Program]()
+        outside = Outside([body] if condition is None else [condition, body])
         consts = outside.inputs()
-        count = len(self.body.program.parameters) - len(self.body.program.constants)
-        own = count - len(self.body.variables) - len(self.body.captures)
-        parameters = [*[n.aval for n in consts], *self.body.program.parameters[:own]]
-        programs = []
-        for body in bodies:
-            places = [*range(len(consts), len(consts) + own), *outside.places(body)]
-            body.placed(places)
-            programs.append(rewired(body.program, places, parameters))
-        programs[-1] = self._in_order(programs[-1], self.counted and condition is not None)
-        return consts, programs
-
-    def _in_order(self, program: Program, counts: bool) -> Program:
-        """Order a Program's outputs for a loop: carry, variables, number of the trip (if carried), ys."""
-        results = len(program.outputs) - len(self.carried)
-        written = self.body.written
-        order = list(range(self.carry))
-        order += [results + next(k for k, w in enumerate(written) if w is v) for v in self.carried]
-        order += [results - 1] if counts else []
-        order += range(self.carry, results - self.counted)
-        return selected(program, order)
+        if condition is not None:
+            programs.append(condition.closed(outside.within(condition), condition.results))
+        ys = body.results[self.carry : len(body.results) - self.counted]
+        number = body.results[-1:] if self.counted and condition is not None else []
+        after = [*body.results[: self.carry], *[body.after[id(v)] for v in self.carried], *number, *ys]
+        return consts, [*programs, body.closed(outside.within(body), after)]
 
 
 def trace_body(
@@ -94,10 +82,8 @@ def trace_body(
 
 def _check_kept(loop: Loop) -> None:
     """Raise NeedsValues if a trip changes the shape of a carried variable."""
-    body, count = loop.body, len(loop.body.avals) - len(loop.body.written)
-    after = {id(v): a for v, a in zip(body.written, body.avals[count:], strict=True)}
-    for variable, before in zip(loop.carried, body.program.parameters[loop.carry :], strict=False):
-        if after[id(variable)] is not before:
+    for variable, before in zip(loop.carried, loop.body.parameters[loop.carry :], strict=False):
+        if loop.body.after[id(variable)].aval is not before.aval:
             raise engine.NeedsValues(f"a loop changes the shape of the variable '{variable.name}'")
 
 
@@ -122,16 +108,14 @@ def _traced(
             results.append(EagerTensor(number) + 1)
         return results
 
-    return Loop(trace(step, taken, scope, draws=False), carried, len(carry), scope.counted)
+    return Loop(draft(step, taken, scope), carried, len(carry), scope.counted)
 
 
-def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Traced:
-    """Trace the condition of a loop with the body's parameters."""
-    count = loop.carry + len(loop.carried)
-    parameters = [leaf(a, None) for a in loop.body.program.parameters[: count + loop.counted]]
-    held = parameters[loop.carry : count]
-    scope = Scope(nested=True, carried=list(zip(loop.carried, held, strict=True)))
-    return trace(lambda: function(parameters[: loop.carry]), parameters, scope, draws=False)
+def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Draft:
+    """Trace the condition of a loop with parameters like those of the body."""
+    parameters = [leaf(node.aval, None) for node in loop.body.parameters]
+    scope = Scope(nested=True, carried=list(zip(loop.carried, parameters[loop.carry :], strict=False)))
+    return draft(lambda: function(parameters[: loop.carry]), parameters, scope)
 
 
 def _of_rank(x: Any, start: Node) -> Any:
@@ -205,18 +189,35 @@ def while_loop(
     if engine.graph_around() is not None:
         state = _opened(state, shape_invariants)
     try:
-        results = run_loop(spread(cond), spread(body), _settled(spread(body), state), limit)
+        results = _over_tensors(run_loop, spread(cond), spread(body), _settled(spread(body), state), limit)
     except ValueError as error:
         if not shape_changed(error):
             raise
         grows = any(isinstance(x, TensorArray) or _grows(x) for x in nest.flatten(loop_vars))
         if shape_invariants is not None and not grows and engine.current_graph() is not None:
-            results = _changing(spread(cond), spread(body), state, shape_invariants, limit)
-            return results if back_prop else stopped(results)
-        if shape_invariants is not None or grows:
+            shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(shape_invariants)]
+            results = _over_tensors(functools.partial(_changing, shapes=shapes), spread(cond), spread(body), state, limit)
+        elif shape_invariants is not None or grows:
             raise engine.NeedsValues(str(error)) from None  # shapes may change here, and arrays may grow
-        raise
+        else:
+            raise
     return results if back_prop else stopped(results)
+
+
+def _over_tensors(
+    run: Callable[..., Sequence[Tensor]], cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, limit: int | None
+) -> Any:
+    """Return the nest `state` after a loop over it, of which `run` makes a loop over its tensors."""
+    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
+
+    def packed(tensors: Sequence[Tensor]) -> Any:
+        remaining = iter(tensors)
+        return nest.unflatten(spec, [None if x is None else next(remaining) for x in leaves])
+
+    def step(tensors: Sequence[Tensor]) -> list[Tensor]:
+        return [x for x in nest.flatten(_as_before(body(packed(tensors)), state), expand_composites=True) if x is not None]
+
+    return packed(run(lambda tensors: cond(packed(tensors)), step, [x for x in leaves if x is not None], limit))
 
 
 def stopped(results: Any) -> Any:
@@ -271,20 +272,16 @@ def _with_shape(x: Any, stated: Any) -> Any:
     return opened(x, shape)
 
 
-def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, invariants: Any, limit: int | None) -> Any:
+def _changing(cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, shapes: Any) -> list[Tensor]:
     """Return the results of a loop in a graph whose variables change their rank."""
-    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
-    shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(invariants)]
-
-    def packed(nodes: Sequence[Node]) -> Any:
-        return nest.unflatten(spec, [handle(n) for n in nodes])
-
-    def step(nodes: Sequence[Node]) -> list[Any]:
-        return nest.flatten(_as_before(body(packed(nodes)), state), expand_composites=True)
-
-    return packed(
-        hooks.graphs.changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit)
+    nodes = hooks.graphs.changing_loop(
+        lambda nodes: _condition(cond([*map(handle, nodes)])),
+        lambda nodes: body([*map(handle, nodes)]),
+        [x.node for x in start],
+        shapes,
+        limit,
     )
+    return [*map(handle, nodes)]
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:
@@ -348,60 +345,44 @@ def _like(new: Any, old: Any) -> Any:
 
 
 def run_loop(
-    cond: Callable[[Any], Any],
-    body: Callable[[Any], Any],
-    state: Any,
-    limit: int | None,
-    names: Sequence[str] | None = None,
-) -> Any:
-    """Record a `While` over a nest of tensors; `names` are the user's names of its leaves."""
-    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
-    tensors = [x for x in leaves if x is not None]
-    start = [x.node for x in tensors]
+    cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, names: Sequence[str] | None = None
+) -> list[Tensor]:
+    """Record a `While` over tensors, whose user's `names` these are; return the last ones."""
+    before = [x.node for x in start]
 
-    def packed(nodes: Sequence[Node]) -> Any:
-        remaining = iter(nodes)
-        return nest.unflatten(spec, [None if x is None else handle(next(remaining)) for x in leaves])
+    def step(carry: list[Node], _: list[Node]) -> list[Tensor]:
+        after = body([*map(handle, carry)])
+        after = [_of_rank(x, node) for x, node in zip(after, before, strict=True)]
+        check_same(before, after, names)
+        return after
 
-    def stepped(nodes: Sequence[Node]) -> list[Any]:
-        results = _as_before(body(packed(nodes)), state)
-        flat = [x for x in nest.flatten(results, expand_composites=True) if x is not None]
-        flat = [_of_rank(x, node) for x, node in zip(flat, start, strict=False)] + flat[len(start) :]
-        check_same(start, flat, names)
-        return flat
-
-    loop = trace_body(lambda nodes, _: stepped(nodes), start)
-    if not start and not loop.carried and not loop.body.program.effects:
-        raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
-    condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
+    loop = trace_body(step, before)
+    condition = trace_condition(lambda nodes: _condition(cond([*map(handle, nodes)])), loop)
     if condition.written:
-        return run_assigning_loop(cond, body, state, cond(state), limit, names)
-    consts, (test, step) = loop.bind(condition)
-    carry = [*start, *[v.read() for v in loop.carried]]
+        return run_assigning_loop(cond, body, start, cond(start), limit, names)
+    consts, (test, program) = loop.bind(condition)
+    if not start and not loop.carried and not program.effects:
+        raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
+    carry = [*before, *[v.read() for v in loop.carried]]
     if loop.counted:
         carry.append(engine.constant(np.array(0, TRIPS)))
-    nodes = record_while(test, step, consts, carry, limit)
+    nodes = record_while(test, program, consts, carry, limit)
     for variable, node in zip(loop.carried, nodes[len(start) :], strict=False):
         variable._hold(node)
-    return packed(nodes[: len(start)])
+    return [*map(handle, nodes[: len(start)])]
 
 
 def run_assigning_loop(
-    cond: Callable[[Any], Any],
-    body: Callable[[Any], Any],
-    state: Any,
-    holds: Any,
-    limit: int | None,
-    names: Sequence[str] | None = None,
-) -> Any:
+    cond: Test, body: Step, start: Sequence[Tensor], holds: Any, limit: int | None, names: Sequence[str] | None = None
+) -> list[Tensor]:
     """Run a loop whose condition assigns variables: `holds` is its value before the first trip, and each trip ends with it."""
 
-    def trip(both: Any) -> Any:
-        after = _as_before(body(both[0]), state)
-        return after, cond(after)
+    def trip(both: Sequence[Tensor]) -> list[Tensor]:
+        after = body(both[:-1])
+        return [*after, tensor(cond(after))]
 
     marked = None if names is None else [*names, "the condition"]
-    return run_loop(lambda both: both[1], trip, (state, holds), limit, marked)[0]
+    return run_loop(lambda both: both[-1], trip, [*start, tensor(holds)], limit, marked)[:-1]
 
 
 def _condition(value: Any) -> Any:

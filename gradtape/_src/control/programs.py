@@ -1,52 +1,31 @@
-"""Programs derived from Programs: with other parameters, with fewer outputs, and a gradient's forward and backward part."""
+"""Programs derived from Programs: with fewer outputs or parameters, and a gradient's forward and backward part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.core.engine import execution
-from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, effectful
+from gradtape._src.core.programs.program import ELEMENT, Line, Program, effectful
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import Aval
 
 LONGEST_ARITHMETIC = 4  # arithmetic ops that cost less than to read one value
 
 
-def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval], outputs: Sequence[int] = ()) -> Program:
-    """Return `program` with other parameters: its k-th parameter is number `places[k]` of `parameters`.
-
-    `outputs` are positions of parameters to return after the program's own outputs.
-    """
-    count = len(program.parameters) - len(program.constants)
-    places = [*places[:count], *range(len(parameters), len(parameters) + len(program.constants))]
-    number = _nodes(program) | {-1 - k: -1 - place for k, place in enumerate(places)}
-    given = [*[number[r] for r in program.outputs], *[-1 - place for place in outputs]]
-    whole = range(len(program.keys))
-    return execution.intern(_renumbered(program, whole, number, (*parameters, *program.parameters[count:]), given))
-
-
 def selected(program: Program, outputs: Sequence[int]) -> Program:
     """Return `program` with the outputs at these positions, without ops that only other outputs need; effects stay."""
     wanted = [program.outputs[i] for i in outputs]
-    kept = _needed(program.keys, [*wanted, *[i for i, key in enumerate(program.keys) if effectful(key)]])
-    number = _parameters(program) | {i: n for n, i in enumerate(kept)}
-    return execution.intern(_renumbered(program, kept, number, program.parameters, [number[r] for r in wanted]))
-
-
-def ordered(program: Program, outputs: Sequence[int]) -> Program:
-    """Return `program` with the outputs at these positions, in this order, and all of its ops."""
-    given = tuple([program.outputs[i] for i in outputs])
-    return execution.intern(Program(program.keys, program.avals, program.parameters, given, program.constants, program.lines))
+    kept = program.needed([*wanted, *[i for i, key in enumerate(program.keys) if effectful(key)]])
+    return execution.intern(program.sliced(kept, wanted))
 
 
 def narrowed(program: Program, kept: Sequence[int]) -> Program:
     """Return `program` with the parameters at the positions `kept`; it must not read others."""
-    count = len(program.parameters) - len(program.constants)
-    places = [*kept, *range(count, len(program.parameters))]
-    number = _nodes(program) | {-1 - old: -1 - new for new, old in enumerate(places)}
-    parameters = [program.parameters[i] for i in places]
-    return _renumbered(program, range(len(program.keys)), number, parameters, [number[r] for r in program.outputs])
+    places = [*kept, *range(arity(program), len(program.parameters))]
+    moved = {-1 - old: -1 - new for new, old in enumerate(places)}
+    return program.sliced(range(len(program.keys)), program.outputs, moved, [program.parameters[i] for i in places])
 
 
 def part(program: Program, nodes: range) -> tuple[Program, list[int], list[int]]:
@@ -55,54 +34,14 @@ def part(program: Program, nodes: range) -> tuple[Program, list[int], list[int]]
     Its outputs are the values used by later nodes or returned by `program`. It has its own copy of constants.
     """
     read = {r for i in nodes for r in program.keys[i][2:] if r not in nodes}
-    count = len(program.parameters) - len(program.constants)
+    count = arity(program)
     own = sorted([r for r in read if -1 - r >= count], reverse=True)
     inputs = sorted(read.difference(own))
     later = {r for key in program.keys[nodes.stop :] for r in key[2:]} | set(program.outputs)
     outputs = [i for i in nodes if i in later]
-    number = {r: -1 - k for k, r in enumerate([*inputs, *own])} | {i: k for k, i in enumerate(nodes)}
-    parameters = [program.aval_of(r) for r in [*inputs, *own]]
-    constants = [program.constants[-1 - r - count] for r in own]
-    made = _renumbered(program, nodes, number, parameters, [number[i] for i in outputs], constants)
-    return execution.intern(made), inputs, outputs
-
-
-def _needed(keys: Sequence[Key], references: Sequence[int]) -> list[int]:
-    wanted = {r for r in references if r >= 0}
-    kept = []
-    for index in range(len(keys) - 1, -1, -1):
-        if index in wanted:
-            kept.append(index)
-            wanted.update([r for r in keys[index][2:] if r >= 0])
-    kept.reverse()
-    return kept
-
-
-def _lines(program: Program, kept: Sequence[int]) -> tuple[Line, ...]:
-    return tuple([program.lines[i] for i in kept]) if program.lines else ((None, 0),) * len(kept)
-
-
-def _nodes(program: Program) -> dict[int, int]:
-    return {i: i for i in range(len(program.keys))}
-
-
-def _parameters(program: Program) -> dict[int, int]:
-    return {-1 - k: -1 - k for k in range(len(program.parameters))}
-
-
-def _renumbered(
-    program: Program,
-    kept: Sequence[int],
-    number: Mapping[int, int],
-    parameters: Sequence[Aval],
-    outputs: Sequence[int],
-    constants: Sequence[Any] | None = None,
-) -> Program:
-    """Return a Program of the nodes `kept`, whose inputs get new references by `number`; `outputs` are new references."""
-    keys = tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in kept])
-    avals = tuple([program.avals[i] for i in kept])
-    constants = program.constants if constants is None else tuple(constants)
-    return Program(keys, avals, tuple(parameters), tuple(outputs), constants, _lines(program, kept))
+    taken, constants = [*inputs, *own], [program.constants[-1 - r - count] for r in own]
+    moved, parameters = {r: -1 - k for k, r in enumerate(taken)}, map(program.aval_of, taken)
+    return execution.intern(program.sliced(nodes, outputs, moved, parameters, constants)), inputs, outputs
 
 
 def linearized(
@@ -198,17 +137,15 @@ def derivable_from(program: Program, saved: set[int], at_hand: Callable[[int], b
 def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], replaced: dict[int, int], count: int) -> Program:
     """Return `derived` without its forward part; the residuals are parameters after its own, before its constants."""
     constants = derived.parameters[count:]
-    number = {-1 - k: -1 - k for k in range(count)}
-    number |= {-1 - count - k: -1 - count - len(residuals) - k for k in range(len(constants))}
-    number |= {i: n for n, i in enumerate(kept)}
-    number |= {r: -1 - count - k for k, r in enumerate(replaced)}
+    moved = {-1 - count - k: -1 - count - len(residuals) - k for k in range(len(constants))}
+    moved |= {r: -1 - count - k for k, r in enumerate(replaced)}
     parameters = (*derived.parameters[:count], *residuals, *constants)
-    return execution.intern(_renumbered(derived, kept, number, parameters, [number[r] for r in derived.outputs]))
+    return execution.intern(derived.sliced(kept, derived.outputs, moved, parameters))
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
     """Return `program` with residuals as additional outputs; XLA merges equal computations."""
-    kept = _needed(derived.keys, residuals)
+    kept = derived.needed(residuals)
     offset = len(program.keys)
     own = len(program.parameters)
     extra = len(derived.parameters) - len(derived.constants)
@@ -224,7 +161,8 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
     avals = (*program.avals, *[derived.avals[i] for i in kept])
     parameters = (*program.parameters, *derived.parameters[extra:])
     outputs = (*program.outputs, *map(moved, residuals))
-    lines = (*_lines(program, range(len(program.keys))), *_lines(derived, kept))
+    nowhere: Line = (None, 0)
+    lines = (*(program.lines or [nowhere] * offset), *[derived.lines[i] if derived.lines else nowhere for i in kept])
     constants = (*program.constants, *derived.constants)
     return _merged(Program(keys, avals, parameters, outputs, constants, lines))
 
@@ -241,6 +179,5 @@ def _merged(program: Program) -> Program:
         moved = (*key[:2], *[number[r] for r in key[2:]])
         number[index] = index if effectful(key) else known.setdefault(moved, index)
     kept = [i for i in range(len(program.keys)) if number[i] == i]
-    place = _parameters(program) | {i: n for n, i in enumerate(kept)}
-    number = {r: place[same] for r, same in number.items()}
-    return execution.intern(_renumbered(program, kept, number, program.parameters, [number[r] for r in program.outputs]))
+    place = {i: n for n, i in enumerate(kept)}
+    return execution.intern(program.sliced(kept, program.outputs, {r: place.get(same, same) for r, same in number.items()}))

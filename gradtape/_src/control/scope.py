@@ -184,10 +184,6 @@ class Scope:
             return op.plain
         return op.guarded(always)
 
-    def held(self) -> list[tuple[Variable, list[Node]]]:
-        """Return the used variables, each with its first node and its present one."""
-        return [(variable, [node, self.now.get(key, node)]) for key, (variable, node) in self.variables.items()]
-
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Note the targets of a gradient, which count as used even if they are no results."""
         self.targets += targets
@@ -322,11 +318,6 @@ class Traced:
             looked_at=[(v, a) for v, a in self.looked_at if id(v) not in numbers],  # those are in the call's key
         )
 
-    def placed(self, places: Sequence[int], number: int = 0) -> None:
-        """Note that the next op runs this as branch `number`, whose inputs are the op's at `places`."""
-        if self.transcript is not None:
-            self.transcript.placed = len(engine.local.trace.nodes), number, places
-
     def with_passed(self, variables: Sequence[Variable]) -> Traced:
         """Return a copy for a call that passes these variables; fields that depend on the program are not computed again."""
         used, written = [
@@ -353,26 +344,89 @@ put_slot = {name: vars(Traced)[name].__set__ for name in Traced.__slots__}
 UNTRACED = Traced(Program((), (), (), ()), ResultStructure(nest.flatten_with_spec(None)[1], [None]))
 
 
-class Outside:
-    """The outside inputs of several functions, without duplicates: `variables`, which are read, and `captures`."""
+class Draft:
+    """A function that ran on symbols, with its record, which is closed when it is known what the Program takes and gives.
 
-    def __init__(self, bodies: Sequence[Traced], written: Sequence[Variable] = ()) -> None:
+    `results` are nodes, in a `structure`. By the id of a variable, `reads` has each that it reads with its leaf, and `after` the
+    last value of each that it assigns. `asks` says whether it asks for gradients.
+    """
+
+    structure: ResultStructure
+
+    def __init__(self, trace: Trace, scope: Scope, parameters: Sequence[Node]) -> None:
+        self.trace, self.scope, self.parameters = trace, scope, parameters
+        self.reads, self.after, self._written = scope.variables, scope.after, scope.written
+        self.results, self.asks = list[Node](), False
+        self._around = _constants_around(trace) if scope.nested else set[Node]()
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The variables that it reads."""
+        return [variable for variable, _ in self.reads.values()]
+
+    @property
+    def written(self) -> list[Variable]:
+        """The variables that it assigns."""
+        return [*self._written.values()]
+
+    @property
+    def captures(self) -> list[Node]:
+        """The nodes from outside that it uses, without constants."""
+        tracing.enter(self.trace, [*self.results, *self.after.values()])
+        known = {*self.parameters, *[node for _, node in self.reads.values()], *[node for node, _ in self.scope.draws or ()]}
+        return [n for n in self.trace.leaves if n not in known and not self.holds(n)]
+
+    def holds(self, node: Node) -> bool:
+        """Return whether a node is a constant of its Program. Gradients with respect to constants around it are possible."""
+        return is_constant(node) and node not in self._around
+
+    def gives(self, make: Callable[[], Any]) -> None:
+        """Replace the results by those of `make`, which computes with them."""
+        with engine.recording_in(self.trace):
+            self.results, self.structure = flatten_results(make(), tensor_or_none, fixed_strings=False)
+
+    def program(self, inputs: Sequence[Node], outputs: Sequence[Node], kept: list[int] | None = None) -> Program:
+        """Close the record into a Program that takes `inputs`; `kept` gets the numbers of its nodes."""
+        closed = tracing.close(self.trace, outputs, inputs, effects=True, kept=kept, targets=self.scope.targets)
+        return execution.intern(closed)
+
+    def closed(self, inputs: Sequence[Node], outputs: Sequence[Node], number: int = 0) -> Program:
+        """Close a branch or loop body of the next op, branch `number` of it. It takes `inputs`, then its own parameters."""
+        inputs = [*inputs, *self.parameters]
+        program = self.program(inputs, outputs)
+        if (script := self.transcript(inputs)) is not None:
+            script.placed = len(engine.local.trace.nodes), number
+        return program
+
+    def transcript(self, inputs: Sequence[Node], failed: bool = False) -> Transcript | None:
+        """Return the Transcript, if it has tapes. The function around a branch or loop, or a `failed` one, gets it, too."""
+        scope, outer = self.scope, self.trace.parent and self.trace.parent.scope
+        if not (scope.inside or self.trace.tapes or self.asks):
+            return None
+        variables = [(variable, [node, scope.now.get(key, node)]) for key, (variable, node) in self.reads.items()]
+        found = transcript.of(self.trace, inputs, self.results, variables, scope.inside)
+        if isinstance(outer, Scope) and (scope.nested or failed):
+            outer.inside.append(Inner(found))
+        elif failed:
+            transcript.ran(found, (), (), (), None)
+        return found
+
+
+class Outside:
+    """The outside inputs of several bodies, without duplicates: `variables`, which are read, and `captures`."""
+
+    def __init__(self, bodies: Sequence[Draft | Traced], written: Sequence[Variable] = ()) -> None:
         self.variables = list({id(v): v for v in (*[v for body in bodies for v in body.variables], *written)}.values())
         self.captures = list({node: None for body in bodies for node in body.captures})
-        self._place: dict[Any, int] = {id(v): place for place, v in enumerate(self.variables)}
-        self._place |= {node: len(self.variables) + place for place, node in enumerate(self.captures)}
 
     def inputs(self) -> list[Node]:
         """Return the present values of the variables, and the captures."""
         return [*[v.read() for v in self.variables], *self.captures]
 
-    def place(self, variable: Variable) -> int:
-        """Return the position of a variable among the inputs."""
-        return self._place[id(variable)]
-
-    def places(self, body: Traced) -> list[int]:
-        """Return the positions of a traced function's variables and captures."""
-        return [*map(self.place, body.variables), *[self._place[node] for node in body.captures]]
+    def within(self, body: Draft) -> list[Node]:
+        """Return the nodes that stand for the inputs in a body, in which a variable that it does not read gets a new leaf."""
+        read = [body.reads[id(v)][1] if id(v) in body.reads else leaf(v.aval, None) for v in self.variables]
+        return [*read, *self.captures]
 
 
 def is_constant(node: Node) -> bool:
@@ -402,24 +456,38 @@ def trace(
 
     With `draws`, callers of the result pass the seeds of its random ops; else the outer function draws them.
     """
-    asked = journal.asked
     if draws:
         scope.draws = seeds.Draws()
         scope.draws.kept = scope.streams
-    with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
-        scope.trace = inner
-        try:
-            results = function()
-        except Exception:
-            _transcribe_failed(inner, parameters, scope)
-            raise
-        nodes, structure = flatten_results(results, convert, scope.fixes_strings)
-        traced = _closed(inner, scope, parameters, nodes, structure, asked)
-    outer = engine.local.trace.scope
-    if scope.nested and traced.transcript is not None and isinstance(outer, Scope):
-        outer.inside.append(Inner(traced.transcript))
+    traced = _closed(_run_on_symbols(function, parameters, scope, convert))
     scope.forget()
     return traced
+
+
+def draft(
+    function: Callable[[], Any], parameters: Sequence[Node], scope: Scope, convert: Callable[[Any], Any] = tensor_or_none
+) -> Draft:
+    """Run the function of a branch or loop on symbols; return the Draft. The outer function draws its seeds."""
+    made = _run_on_symbols(function, parameters, scope, convert)
+    scope.forget()
+    return made
+
+
+def _run_on_symbols(
+    function: Callable[[], Any], parameters: Sequence[Node], scope: Scope, convert: Callable[[Any], Any]
+) -> Draft:
+    with tracing.inner(scope) as inner, setting() if scope.nested else setting(prefix=""):
+        scope.trace, asked = inner, journal.asked
+        made = Draft(inner, scope, parameters)
+        try:
+            results = function()
+        except Exception:  # its tapes are remembered, as when an optimizer got no gradients
+            made.asks = journal.asked > asked
+            made.transcript([*parameters, *[node for _, node in made.reads.values()]], failed=True)
+            raise
+        made.asks = journal.asked > asked
+        made.results, made.structure = flatten_results(results, convert, scope.fixes_strings)
+    return made
 
 
 def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Path | None]:
@@ -441,32 +509,25 @@ def on_a_way(trace: Callable[[], T], guide: Guide | None = None) -> tuple[T, Pat
     return first_way(trace, (engine.NeedsValues,))
 
 
-def _closed(
-    inner: Trace, scope: Scope, parameters: Sequence[Node], results: list[Node], structure: ResultStructure, asked: int
-) -> Traced:
-    """Return the Traced of a finished trace; `asked` is the number of gradients requested before it."""
-    outputs = [*results, *[scope.after[key] for key in scope.written]]
-    read = [node for _, node in scope.variables.values()]
-    drawn = [node for node, _ in scope.draws or ()]
-    tracing.enter(inner, outputs)
-    known = {*parameters, *read, *drawn}
-    around = _constants_around(inner) if scope.nested else ()  # gradients with respect to them are possible
-    captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
-    inputs, kept = [*parameters, *read, *captures, *drawn], list[int]()
-    script = _transcript_of(inner, inputs, results, scope)
-    program = execution.intern(tracing.close(inner, outputs, inputs, effects=True, kept=kept, targets=scope.targets))
+def _closed(made: Draft) -> Traced:
+    """Close the record of a function."""
+    inner, scope, captures = made.trace, made.scope, made.captures
+    read, drawn = [node for _, node in made.reads.values()], [node for node, _ in scope.draws or ()]
+    inputs, kept = [*made.parameters, *read, *captures, *drawn], list[int]()
+    script = made.transcript(inputs)
+    program = made.program(inputs, [*made.results, *made.after.values()], kept)
     program = hooks.clients.known_rounds(program, scope.rounds, kept) if scope.rounds else program
     named = inner.names and not scope.nested
     return Traced(
         program,
-        structure,
+        made.structure,
         captures=captures,
         keep=[handle(node) for node in captures],
-        variables=[variable for variable, _ in scope.variables.values()],
-        written=[*scope.written.values()],
+        variables=made.variables,
+        written=made.written,
         draws=[stream for _, stream in scope.draws or ()],
         looked_at=[*scope.looked_at.values()],
-        trains=bool(scope.written) and journal.asked > asked,
+        trains=bool(scope.written) and made.asks,
         created=scope.created,
         transcript=script,
         names=[*map(operation_names(inner, len(inner.nodes)).__getitem__, kept)] if named else None,
@@ -475,23 +536,6 @@ def _closed(
         takes=() if scope.elements is None else tuple(scope.elements.takes),
         streams=scope.streams,
     )
-
-
-def _transcript_of(trace: Trace, inputs: Sequence[Node], results: Sequence[Node], scope: Scope) -> Transcript | None:
-    if not scope.inside and not any(journal.noted_in(trace)):
-        return None
-    return transcript.of(trace, inputs, results, scope.held(), scope.inside)
-
-
-def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -> None:
-    """Remember the tapes of a function that raised while it was traced, for example since an optimizer got no gradients."""
-    read = [node for _, node in scope.variables.values()]
-    found = _transcript_of(trace, [*parameters, *read], (), scope)
-    outer = None if trace.parent is None else trace.parent.scope
-    if found is not None and isinstance(outer, Scope):
-        outer.inside.append(Inner(found))
-    elif found is not None:
-        transcript.ran(found, (), (), (), None)
 
 
 def call(body: Traced, arguments: Sequence[Node]) -> list[Node]:

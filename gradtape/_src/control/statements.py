@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,17 +28,17 @@ from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
-from gradtape._src.control.scope import TENSOR, ResultStructure, Scope, Traced, local, loops_on_host, trace
+from gradtape._src.control.scope import Draft, Scope, draft, local, loops_on_host
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
-from gradtape._src.core.engine import constant_folding, engine, execution, tracing
+from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.programs.op import has_strings
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.array import cast, select, shape as array
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.math import compare
@@ -99,8 +98,8 @@ def if_stmt(
     if attempt.failed:
         if_on_host(condition, body, orelse, get_state, set_state, symbol_names[:nouts])
         return
-    merged, bodies = _merge(first, second, symbol_names, condition)
-    nodes = iter(branch.join(pred, bodies, branch.IF, ("the main branch", "the else branch")))
+    merged = _merge(first, second, symbol_names, condition)
+    nodes = iter(branch.join(pred, (first.body, second.body), branch.IF, ("the main branch", "the else branch")))
     after = [m.pack(nodes) if isinstance(m, _Merged) else m for m in merged]
     set_state((*after, *before[nouts:]))
 
@@ -133,7 +132,7 @@ class _Branch:
                 flat += [tensor(x) for x in leaves if can_be_result(x)]
             return flat
 
-        self.body = trace(branch_results, (), Scope(nested=True), draws=False)
+        self.body = draft(branch_results, (), Scope(nested=True))
         set_state(before)
 
 
@@ -159,8 +158,8 @@ def _negates(condition: Any, value: Any) -> bool:
     return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].plain is logical_not.op
 
 
-def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> tuple[list[Any], list[Traced]]:
-    """Return each name's value after the branches, and both branches with the results that these values need."""
+def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> list[Any]:
+    """Return each name's value after the branches, and give both branches the results that these values need."""
     merged: list[Any] = []
     plans: list[tuple[int | None, int | None]] = []  # for each output of the op, the result of each branch; None: zeros
     numbers = itertools.count(), itertools.count()
@@ -216,11 +215,12 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                 held.append(FROM_OP)
                 plans.append((p, q))
         merged.append(_Merged(spec, held))
-    return merged, _arrange(first.body, second.body, plans)
+    _arrange((first.body, second.body), plans)
+    return merged
 
 
-def _check_dtypes(name: str, first: Traced, second: Traced, p: int, q: int) -> None:
-    a, b = [body.program.aval_of(body.program.outputs[k]) for body, k in ((first, p), (second, q))]
+def _check_dtypes(name: str, first: Draft, second: Draft, p: int, q: int) -> None:
+    a, b = first.results[p].aval, second.results[q].aval
     if a.dtype is not b.dtype and not _is_number(first, p) and not _is_number(second, q):
         raise TypeError(
             f"'{name}' has dtype {a.type.name} in the main branch, but dtype {b.type.name} in the else branch. Use tf.cast in "
@@ -232,55 +232,32 @@ def _equal(x: Any, y: Any) -> bool:
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
 
 
-def _arrange(first: Traced, second: Traced, plans: Sequence[tuple[int | None, int | None]]) -> list[Traced]:
-    """Return both bodies with the planned results. A Python number takes the other branch's dtype, a missing one is zeros."""
-    avals = [[body.program.aval_of(r) for r in body.program.outputs] for body in (first, second)]
-    numbers = [[_is_number(body, i) for i in range(len(body.program.outputs))] for body in (first, second)]
-    wanted, arranged = [], []
+def _arrange(bodies: tuple[Draft, Draft], plans: Sequence[tuple[int | None, int | None]]) -> None:
+    """Give both bodies the planned results. A Python number takes the other branch's dtype, a missing one is zeros."""
+    avals = [[node.aval for node in body.results] for body in bodies]
+    numbers = [[_is_number(body, i) for i in range(len(body.results))] for body in bodies]
+    wanted = []
     for p, q in plans:
         if p is None or q is None:
             wanted.append(avals[0][p] if p is not None else avals[1][q])  # type: ignore[index]
         else:
             a, b = avals[0][p], avals[1][q]
             wanted.append(b if numbers[0][p] and not numbers[1][q] and b.inexact >= a.inexact else a)
-    for k, body in enumerate((first, second)):
-        results = len(body.program.outputs) - len(body.written)
-        places = [pair[k] for pair in plans]
 
-        def rearranged(nodes: list[Node], places: Any = places, k: int = k) -> list[Node]:
-            out = []
-            for place, a in zip(places, wanted, strict=True):
-                if place is None:
-                    out.append(array.zeros(a.shape, a.type).node)
-                elif numbers[k][place] and nodes[place].aval.dtype is not a.dtype and a.inexact:
-                    out.append(cast.cast(handle(nodes[place]), a.type).node)
-                else:
-                    out.append(nodes[place])
-            return out
+    def result(k: int, place: int | None, of: Aval) -> Tensor:
+        if place is None:
+            return array.zeros(of.shape, of.type)
+        given = handle(bodies[k].results[place])
+        return cast.cast(given, of.type) if numbers[k][place] and given.dtype != of.type and of.inexact else given
 
-        structure = ResultStructure(nest.flatten_with_spec([0] * len(places), nest.EXPANDED)[1], [TENSOR] * len(places))
-        arranged.append(replace(body, program=adapted(body, rearranged, results), structure=structure))
-    return arranged
+    for k, body in enumerate(bodies):
+        body.gives(lambda k=k: [result(k, pair[k], of) for pair, of in zip(plans, wanted, strict=True)])  # type: ignore[misc]
 
 
-def _is_number(body: Traced, output: int) -> bool:
+def _is_number(body: Draft, output: int) -> bool:
     """Return whether a branch's result is a scalar constant, such as a Python number."""
-    reference = body.program.outputs[output]
-    count = len(body.program.parameters) - len(body.program.constants)
-    of = body.program.aval_of(reference)
-    return reference < 0 and -1 - reference >= count and not of.shape and not has_strings(of)
-
-
-def adapted(body: Traced, change: Callable[[list[Node]], list[Node]], results: int) -> Any:
-    """Return the Program of a body with its results changed by `change`, followed by the variables' new values."""
-    program = body.program
-    count = len(program.parameters) - len(program.constants)
-    with tracing.inner() as inner:
-        inner.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[:count]]
-        nodes = tracing.inline(program, leaves)
-        outputs = [*change(nodes[:results]), *nodes[results:]]
-        return execution.intern(tracing.close(inner, outputs, leaves, effects=True))
+    node = body.results[output]
+    return body.holds(node) and not node.aval.shape and not has_strings(node.aval)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

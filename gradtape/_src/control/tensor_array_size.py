@@ -16,7 +16,6 @@ import numpy as np
 from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import ELEMENT, Node, effectful
-from gradtape._src.core.programs.structured import is_call
 from gradtape._src.core.tensors.tensor import Tensor
 
 MOST_TRIPS = 1 << 16  # the most trips, of all nested loops together, for which an index is computed
@@ -92,7 +91,7 @@ def _largest(index: Node, counted: Mapping[Node, np.ndarray]) -> int | None:
         if node in counted:
             used[node] = None
         elif node.value is None:
-            if node.op is None or not node.inputs or is_call(node.op) or effectful(node.key):
+            if node.op is None or not node.inputs or node.op.is_call or effectful(node.key):
                 return None
             order.pop(node, None)
             order[node] = None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.built import built
 from gradtape._src.control.composite_rows import CompositeParts
 from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.scope import Scope, Traced, trace
@@ -170,9 +171,8 @@ class CallOfRows:
 
     def _seeds(self, seed: Node) -> Node:
         numbers = engine.counting(self._count)
-        parameters = [leaf(seed.aval, None), leaf(aval((), numbers.aval.dtype), None)]
-        body = trace(lambda: of_trip(*map(handle, parameters)), parameters, Scope(nested=True), draws=False)
-        (seeds,) = call_vectorized(body.program, [seed, numbers], [False, True])
+        program = built(lambda *state: [of_trip(*state)], [seed.aval, aval((), numbers.aval.dtype)])
+        (seeds,) = call_vectorized(program, [seed, numbers], [False, True])
         return seeds
 
     def in_a_loop(self) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
-from gradtape._src.core.programs.structured import arity, is_call
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.creation import ones_like
@@ -150,7 +150,7 @@ def replayed(
         values = [known[r] for r in references]
         if index in given:
             known[index] = given[index]
-        elif is_call(op):
+        elif op.is_call:
             known[index] = replayed(attrs[0], values, {})
         elif op is ELEMENT and isinstance(values[0], list):
             known[index] = values[0][attrs[0]]

@@ -21,7 +21,7 @@ from gradtape._src.autodiff.custom import CLOSED, CUSTOM, Closed
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, Program
-from gradtape._src.core.programs.structured import BRANCH, LOOP, HeldProgram, StructuredOp, is_call
+from gradtape._src.core.programs.structured import BRANCH, LOOP, HeldProgram, StructuredOp
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import Aval
 from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, blockwise, empty, everything, union
@@ -76,7 +76,7 @@ def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:
 
 def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> list[Value]:
     """Return the dependences of one op's outputs. Integers have no derivative, so they depend on nothing."""
-    if is_call(op):
+    if op.is_call:
         return of_program(attrs[0], inputs)
     parts = [x.dependence for x in inputs]
     if all(p is None for p in parts):

@@ -134,11 +134,7 @@ def _needed(derived: Program, count: int, seeds: int) -> tuple[set[int], list[in
         if reference >= 0 and known[reference] and reference not in read:
             read.add(reference)
             stack.extend(derived.keys[reference][2:] if cheap[reference] else ())
-    needed = set(read)
-    for reference in range(len(derived.keys) - 1, -1, -1):
-        if reference in needed:
-            needed.update([r for r in derived.keys[reference][2:] if r >= 0])
-    return {r for r in read if not cheap[r]}, [r for r in sorted(needed) if not cheap[r]]
+    return {r for r in read if not cheap[r]}, [r for r in derived.needed(read) if not cheap[r]]
 
 
 def _is_cheap(program: Program, reference: int) -> bool:

@@ -17,7 +17,7 @@ from gradtape._src.core.engine.slices import slice_trace
 from gradtape._src.core.programs import journal, transcript
 from gradtape._src.core.programs.journal import Taped
 from gradtape._src.core.programs.program import LEAF_KEY, Node, Program, Trace, leaf
-from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp, programs_of
+from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain.inside import Inside, Name, OpenedCall, finite
 
@@ -121,16 +121,16 @@ class Restored:
         if placed is None:
             nodes = [None if name is None else self.node(name) for name in opened.given]
             return None if not nodes or None in nodes else values(nodes)
-        index, branch, places = placed
+        index, branch = placed
         node = next((n for n in around.nodes[index:] if isinstance(n.op, StructuredOp) and n.op.kind in (BRANCH, LOOP)), None)
         given = None if node is None else values(node.inputs)
         if node is None or given is None:
             return None
         assert isinstance(node.op, StructuredOp)
-        watching = _Watched(node.op, programs_of(node.op, node.attrs)[branch])
+        watching = _Watched(node.op, node.op.programs(node.attrs)[branch])
         with contextlib.suppress(_Stopped):
             node.op.interpret(watching, node.attrs, given)
-        return None if watching.taken is None else [watching.taken[place] for place in places]
+        return watching.taken
 
 
 def values(nodes: Sequence[Any]) -> list[Any] | None:

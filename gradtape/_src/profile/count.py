@@ -15,7 +15,7 @@ from gradtape._src.control.programs import narrowed
 from gradtape._src.core.engine import execution
 from gradtape._src.core.programs.op import Attributes
 from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, read_by
-from gradtape._src.core.programs.structured import BRANCH, ROWS, HeldProgram, StructuredOp, programs_of
+from gradtape._src.core.programs.structured import BRANCH, ROWS, HeldProgram, StructuredOp
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.profile.formulas import flops, moved
@@ -258,7 +258,7 @@ def peak(program: Program) -> int:
     alive = most = sum(map(bytes_of, program.parameters))
     for index, key in enumerate(program.keys):
         alive += bytes_of(program.avals[index]) if root[index] == index else 0
-        most = max(most, alive + max(map(_peak_inside, programs_of(*key[:2])), default=0))
+        most = max(most, alive + max(map(_peak_inside, key[0].programs(key[1])), default=0))
         alive -= sum([bytes_of(program.avals[r]) for r in ends.get(index, ())])
     return most
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.programs.program import ELEMENT, Key, Program, effectful
-from gradtape._src.core.programs.structured import is_call
 
 Place = tuple[Any, int, str]  # (code object or None, offset of an instruction, name scopes)
 UNKNOWN: Place = (None, 0, "")
@@ -81,7 +80,7 @@ class Flat:
 
     def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Place) -> Any:
         """Return the reference of an op's result; for a call, the list of its results' references."""
-        if is_call(op):
+        if op.is_call:
             return self.inline(attrs[0], given, line)
         if op is ELEMENT and type(given[0]) is list:
             return given[0][attrs[0]]

@@ -21,7 +21,6 @@ from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, read_by
-from gradtape._src.core.programs.structured import is_call
 from gradtape._src.core.tensors import nest, scopes
 from gradtape._src.core.tensors.convert import tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import dense
@@ -256,7 +255,7 @@ class _Recorded:
             node = entry.node
             line = places[node]
             given = [self.reference(source) for source in entry.inputs]
-            if node.key[0] is RAN and not is_call(node.op):  # it ran when it was recorded, and has a value
+            if node.key[0] is RAN and not node.op.is_call:  # it ran when it was recorded, and has a value
                 self.ran.add((node.op, node.attrs), [n.aval for n in entry.inputs], node.aval, line, 1)
                 self._references[node] = self._parameters(node.aval, node.value)
             else:

@@ -163,7 +163,8 @@ class SessionIterator:
     def _begin(self, dataset: Any, session: Any, feeds: dict[Any, Any]) -> None:
         if isinstance(dataset, LateDataset):
             waiting = dataset.waiting()
-            values = dict(zip([tensor.node for tensor in waiting], session.values_of(waiting, feeds), strict=True))
+            nodes = [tensor.node for tensor in waiting]
+            values = dict(zip(nodes, session.values_of(nodes, feeds), strict=True))
             dataset = dataset.made(lambda tensor: values[tensor.node])
         with _at_once():
             self._streams[session] = iter(dataset.elements())

@@ -8,7 +8,6 @@ import pytest
 import gradtape as tf
 from gradtape._src.core.engine import execution
 from gradtape._src.core.programs.op import ops
-from gradtape._src.core.programs.structured import programs_of
 from tests.ops.strings.string_calls import ERRORS, VALUES
 
 
@@ -330,7 +329,7 @@ class TestElsewhere:
         one, other = made("a"), made("b")
         assert one is not other and one.hosted
         assert [execution.execute(p, [np.array(b"x", object)])[0][()] for p in (one, other)] == [b"xa", b"xb"]
-        assert not any(programs_of(op, attrs) for op, attrs, *_ in one.keys)
+        assert not any(op.programs(attrs) for op, attrs, *_ in one.keys)
 
 
 class TestPatterns:

@@ -61,7 +61,7 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         result = NotImplemented
         if outermost:
             call.through = graphs.passes(function)
-            result = graphs.put_off(function, args, kwargs)
+            result = NotImplemented if call.through else graphs.put_off(function, args, kwargs)
         if result is NotImplemented:
             result = function(*args, **kwargs)
     except NotImplementedError as error:  # that is `engine.NeedsValues`

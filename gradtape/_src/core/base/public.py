@@ -72,19 +72,27 @@ def _described(value: Any) -> str:
     return f"<{type(value).__name__} of dtype {getattr(dtype, 'name', dtype)} and shape {shape}>"
 
 
-def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a public function: tracebacks of its errors show the user's frames only."""
+def unnamed(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a public function that looks at a graph or runs it, and records no ops that the graph would name after the call."""
+    return public(function, records=False)
+
+
+def public(function: Callable[P, R], records: bool = True) -> Callable[P, R]:
+    """Mark a public function: tracebacks of its errors show the user's frames only.
+
+    If it `records` ops, an open graph names these after the call, or keeps the call itself.
+    """
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             try:
-                if naming.open_graphs:
+                if records and naming.open_graphs:
                     result: R = naming.named(function, args, kwargs)
                     return result
                 if not kwargs:  # avoids unpacking an empty dict
                     return function(*args)  # type: ignore[call-arg]
-                if (name := kwargs.get("name")) is not None:
+                if records and (name := kwargs.get("name")) is not None:
                     given: R = hooks.core.called(function, args, kwargs, name)
                     return given
                 return function(*args, **kwargs)

@@ -320,11 +320,12 @@ def integers(node: Node) -> np.ndarray | None:
 
 
 def number(value: Any, dtype: np.dtype) -> Node:
-    """Return a leaf for a Python number in a NumPy dtype. From its second use on it holds a JAX array (rule 5)."""
+    """Return a leaf for a Python number in a NumPy dtype. From its second use in eager code on it holds a JAX array (rule 5)."""
     key = (value, dtype.num)
     known = _numbers.get(key)
     if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
-        if type(known.value) is np.ndarray and not (dtype.kind in "iu" and tiers.stays(known.value)):
+        eager = local.trace.scope is None  # in a function it is a constant of the Program, a NumPy array
+        if eager and type(known.value) is np.ndarray and not (dtype.kind in "iu" and tiers.stays(known.value)):
             known.value = xla.put(known.value)
         return known
     with np.errstate(over="ignore"):

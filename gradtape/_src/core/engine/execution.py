@@ -19,7 +19,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.platform import allocator, arrays, devices, memory, runtime, xla
 from gradtape._src.core.programs import faults, guards
 from gradtape._src.core.programs.program import ELEMENT, Cache, Executable, Line, Program, precise
-from gradtape._src.core.programs.structured import StructuredOp, is_call
+from gradtape._src.core.programs.structured import StructuredOp
 from gradtape._src.core.values.aval import bytes_of
 
 if TYPE_CHECKING:
@@ -115,9 +115,9 @@ class Pool:
 
     def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any, op: str) -> Any:
         begun = compilations.clock()
-        compiled = xla.compiled(function, arguments, options)
-        owner.compiled = compiled
-        owner.wide = any(map(xla.is_wide, arguments))
+        code = xla.compiled(function, arguments, options)
+        owner.compiled = compiled = xla.callable_for(code, arguments)
+        owner.needs = memory.needed(code)
         owner.builds += 1
         compilations.note(owner, compilations.clock() - begun, op)
         owner.born = owner.ran = self.runs + 1
@@ -206,17 +206,15 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             if where != "cpu" and not program.trials:
                 jax.block_until_ready(arguments)  # the compiler times kernels on the device, in its memory
             compiled = pool.compile(program, _code(program), arguments, options)
-            if large:
-                program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
-        waits = large and memory.check(program.derived.get("needed", 0))
+        waits = large and memory.check(program.needs)
         if hooks.clients.together is not None and devices.elsewhere(arguments):
             what = f"{program.described}, for integers with the checksum {devices.checksum(arguments):08x}"
-            values = cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, program.wide, arguments))
+            values = cast(tuple[Any, ...], hooks.clients.together(what, _waiting, compiled, arguments))
         elif program.endless:
-            values = runtime.call(_waiting, (compiled, program.wide, arguments))
+            values = runtime.call(_waiting, (compiled, arguments))
         else:
-            values = xla.call(compiled, program.wide, arguments)
+            values = compiled(*arguments)
             values = jax.block_until_ready(values) if waits else values
     except (TypeError, ValueError) as error:
         if by_placement(program, _code(program), tiers.options(program, tiers.place(program, arguments))):
@@ -241,23 +239,10 @@ def _looked_at(program: Program, arguments: Sequence[Any], values: tuple[Any, ..
         index = guards.place_of(program, number)
         if hooks.clients.together is None or not devices.elsewhere(arguments):
             where = tiers.place(program, arguments)
-            interpret(_leading_to(program, index), arguments, where, _Apart(0.0, math.inf, where))
+            interpret(program.sliced(program.needed([index]), [index]), arguments, where, _Apart(0.0, math.inf, where))
         message = "It cannot take its values. They are at the limit of what it takes, or on several processes."
         raise faults.failed(program.keys[index][0], message, program.lines[index] if program.lines else faults.NOWHERE)
     return values[:-1]
-
-
-def _leading_to(program: Program, index: int) -> Program:
-    """Return the part of a Program that computes one of its nodes."""
-    wanted = {index}
-    for at in range(index, -1, -1):
-        if at in wanted:
-            wanted.update([r for r in program.keys[at][2:] if r >= 0])
-    kept = sorted(wanted)
-    number = {old: new for new, old in enumerate(kept)}
-    keys = tuple([(*program.keys[i][:2], *[number.get(r, r) for r in program.keys[i][2:]]) for i in kept])
-    lines = tuple([program.lines[i] for i in kept]) if program.lines else ()
-    return Program(keys, tuple([program.avals[i] for i in kept]), program.parameters, (len(kept) - 1,), program.constants, lines)
 
 
 def settled(program: Program, arguments: Sequence[Any]) -> bool:
@@ -317,8 +302,8 @@ def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, a
     return values
 
 
-def _waiting(compiled: Callable[..., Any], wide: bool, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = jax.block_until_ready(xla.call(compiled, wide, arguments))
+def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = jax.block_until_ready(compiled(*arguments))
     return values
 
 
@@ -425,7 +410,7 @@ def interpret(program: Program, arguments: Sequence[Any], where: str, loops: OnH
             if check is not None:
                 check(program, index, inputs, values[index])
             continue
-        if is_call(op):
+        if op.is_call:
             values.append(interpret(attrs[0], inputs, where, loops))
         elif loops is not None and isinstance(op, StructuredOp):
             values.append(op.interpret(loops, attrs, inputs))
@@ -537,7 +522,7 @@ def count(node: Any, most: int) -> bool:
             source = current.inputs[0] if current.op is ELEMENT else None
             if current.trace is not trace or len(needed) == most or not stages.is_whole(current.aval):
                 return False
-            if source is None or source.value is not None or not is_call(source.op):
+            if source is None or source.value is not None or not source.op.is_call:
                 part = None
                 stack.extend(current.inputs)
             elif (part := stages.of_integers(source.attrs[0], current.attrs[0])) is None:
@@ -575,7 +560,7 @@ def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Seq
         compiled = pool.compile(kernel, _kernel(op, attrs), inputs, tiers.options_of_kernel(inputs), op.type)
     pool.runs = kernel.ran = pool.runs + 1
     try:
-        return xla.call(compiled, kernel.wide, inputs)
+        return compiled(*inputs)
     except (TypeError, ValueError):
         if by_placement(kernel, _kernel(op, attrs), tiers.options_of_kernel(inputs)):
             return kernel.compiled(*inputs)

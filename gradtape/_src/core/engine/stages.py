@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, ops
 from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program
-from gradtape._src.core.programs.structured import arity, is_call, programs_of
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import bytes_of
 
 PART = 512  # inputs and nodes of a stage, at most
@@ -70,15 +70,10 @@ class _Cutter:
         program, keys, end = self._program, self._program.keys, nodes[-1]
         inputs = sorted({r for i in nodes for r in keys[i][2:]}.difference(nodes))
         outputs = [i for i in nodes if self._last.get(i, -1) > end]
-        number = {r: -1 - k for k, r in enumerate(inputs)} | {i: k for k, i in enumerate(nodes)}
-        made = Program(
-            tuple([(*keys[i][:2], *[number[r] for r in keys[i][2:]]) for i in nodes]),
-            tuple([program.avals[i] for i in nodes]),
-            tuple([program.aval_of(r) for r in inputs]),
-            tuple([number[i] for i in outputs]),
-        )
-        if made.guarded and program.lines:  # other stages share their code whatever their lines are
-            made.lines = tuple([program.lines[i] for i in nodes])
+        parameters = [program.aval_of(r) for r in inputs]
+        made = program.sliced(nodes, outputs, {r: -1 - k for k, r in enumerate(inputs)}, parameters, ())
+        if not made.guarded:  # such stages share their code whatever their lines are
+            made.lines = ()
         self.stages.made.append((self._interned(made), inputs, outputs, self._done(inputs, end)))
 
     def _done(self, inputs: Sequence[int], end: int) -> list[int]:
@@ -147,7 +142,7 @@ class _WrittenOut:
         lines = program.lines or ((None, 0),) * len(program.keys)
         for (op, attrs, *references), aval, line in zip(program.keys, program.avals, lines, strict=True):
             inputs = [at[r] if r >= 0 else leaves[-1 - r] for r in references]
-            if is_call(op):
+            if op.is_call:
                 at.append(self._enter(attrs[0], inputs))
             elif op is ELEMENT and type(inputs[0]) is list:
                 at.append(inputs[0][attrs[0]])
@@ -202,26 +197,19 @@ def steered(program: Program) -> tuple[Part, list[Check]] | None:
             values = guards.checked(op, references)
             checks.append((op, attrs, len(values)))
             outputs += values
-        elif any(p.guarded for p in programs_of(op, attrs)):
+        elif any(p.guarded for p in op.programs(attrs)):
             return None
     part = _of_integers(flat, outputs)
     return None if part is None else (part, checks)
 
 
 def _of_integers(flat: Program, outputs: Sequence[int]) -> Part | None:
-    wanted = set(outputs)
-    for index in range(len(flat.keys) - 1, -1, -1):
-        if index in wanted:
-            wanted.update(flat.keys[index][2:])
-    kept = sorted([r for r in wanted if r >= 0])
+    kept = flat.needed(outputs)
+    wanted = {*outputs, *[r for i in kept for r in (i, *flat.keys[i][2:])]}
     whole = all(flat.keys[i][0] is ELEMENT or (flat.keys[i][0].hosted and is_whole(flat.avals[i])) for i in kept)
     if not whole or len(kept) > MOST or sum([bytes_of(flat.aval_of(r)) for r in wanted]) > MOST_BYTES:
         return None
-    number = {old: new for new, old in enumerate(kept)}
-    keys = tuple([(*flat.keys[i][:2], *[number.get(r, r) for r in flat.keys[i][2:]]) for i in kept])
-    given = tuple([number.get(r, r) for r in outputs])
-    part = Program(keys, tuple([flat.avals[i] for i in kept]), flat.parameters, given, flat.constants)
-    return part, frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
+    return flat.sliced(kept, outputs), frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
 
 
 def is_whole(of: Any) -> bool:

@@ -20,7 +20,7 @@ from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.platform import lowerings, memory
 from gradtape._src.core.programs.program import ELEMENT
-from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
+from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
 
@@ -237,7 +237,7 @@ def _plain(program: Program) -> Plain | None:
     """Return what the cost of a Program's run on the host depends on besides sizes; None if some node may not run there."""
     if math.inf in map(_hosted_bytes, (*program.parameters, *program.avals)):
         return None
-    if not all(is_call(op) if op.structured else op is ELEMENT or op.hosted for op, *_ in program.keys):
+    if not all(op.is_call if op.structured else op is ELEMENT or op.hosted for op, *_ in program.keys):
         return None
     hosted = tuple([not op.structured and op is not ELEMENT for op, *_ in program.keys])
     products = [(*key[2:4], i) for i, key in enumerate(program.keys) if hosted[i] and _contracts(key[0])]
@@ -260,9 +260,9 @@ def _costs_of_each(program: Program, where: str, host: bool) -> Costs:
     hosted = [False] * len(program.keys)
     for index, (op, attrs, *references) in enumerate(program.keys):
         if op.structured:
-            inner = [costs(held, where) for held in programs_of(op, attrs)]
+            inner = [costs(held, where) for held in op.programs(attrs)]
             kernels.update(*[of.kernels for of in inner])
-            if is_call(op):
+            if op.is_call:
                 own, more = own + inner[0].own, more + inner[0].least - inner[0].own
             else:
                 own += HOSTED + HOSTED_BYTE * bytes_of(avals[index])
@@ -306,7 +306,7 @@ def count_loops(program: Program) -> int:
     known: int | None = program.form.known.get("loops")
     if known is None:
         known = sum(
-            [sum(map(count_loops, programs_of(*key[:2]))) + (not is_call(key[0])) for key in program.keys if key[0].structured]
+            [sum(map(count_loops, key[0].programs(key[1]))) + (not key[0].is_call) for key in program.keys if key[0].structured]
         )
         program.form.known["loops"] = known
     return known
@@ -413,7 +413,7 @@ def _convolves_large(program: Program) -> bool:
     known = program.derived.get("convolves_large")
     if known is None:
         own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
-        inner = (held for op, attrs, *_ in program.keys for held in programs_of(op, attrs))
+        inner = (held for op, attrs, *_ in program.keys for held in op.programs(attrs))
         known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
     return bool(known)
 
@@ -443,8 +443,8 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
             avals = [program.aval_of(r) for r in references]
             if any(type(a) is not tuple and a.size >= LARGE_CONSTANT for a in avals):
                 return True
-        given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if is_call(op) else frozenset()
-        if any(_folds_large(inner, given) for inner in programs_of(op, attrs)):
+        given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if op.is_call else frozenset()
+        if any(_folds_large(inner, given) for inner in op.programs(attrs)):
             return True
     return False
 
@@ -456,7 +456,7 @@ def _has(program: Program | None, trait: Trait) -> bool:
         for op, attrs, *_ in pending.pop().keys:
             if trait in op.traits:
                 return True
-            if is_call(op):
+            if op.is_call:
                 pending.append(attrs[0])
     return False
 

@@ -12,7 +12,7 @@ from gradtape._src.core.base.ambient import anew, declare, field, setting
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
-from gradtape._src.core.programs.structured import StructuredOp, arity, is_call, programs_of
+from gradtape._src.core.programs.structured import StructuredOp, arity
 
 FORWARD = "forward"  # key in `Program.derived`: the forward Program of a gradient whose own derivative needs its values
 
@@ -179,7 +179,7 @@ def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
     for index in range(len(keys) - 1, -1, -1):
         if index in reached:
             reached.update(keys[index][2:])
-            if keys[index][0].guards or any(p.guarded for p in programs_of(*keys[index][:2])):
+            if keys[index][0].guards or any(p.guarded for p in keys[index][0].programs(keys[index][1])):
                 found.add(index)
     return found | {i for i in reached if i >= 0 and keys[i][0] is ELEMENT and keys[i][2] in found}
 
@@ -193,7 +193,7 @@ def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int
     heads = []
     for index in kept:
         op, attrs = keys[index][:2]
-        if is_call(op) and attrs[0].guarded and index not in outputs:
+        if op.is_call and attrs[0].guarded and index not in outputs:
             attrs = op.with_programs(attrs, [_guarded_for(attrs[0], tuple(sorted(read.get(index, ()))))])
         heads.append((op, attrs))
     return heads
@@ -250,7 +250,7 @@ def call_at_once(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> list[No
     In eager code it runs at once if its Programs check values: the call itself raises the error, and earlier ops keep their
     values.
     """
-    at_once = engine.local.trace.parent is None and any(p.guarded for p in programs_of(op, attrs))
+    at_once = engine.local.trace.parent is None and any(p.guarded for p in op.programs(attrs))
     if at_once:
         engine.flush()
     nodes = engine.elements(engine.record(op, inputs, attrs))

@@ -71,19 +71,21 @@ def jit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 
 def compiled(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any] | None = None) -> Any:
-    """Compile `function` for arrays such as `arguments`, ahead of its first call; `call` runs it."""
+    """Compile `function` for arrays such as `arguments`, ahead of its first call; `callable_for` calls it."""
     with wide():
         lowered = jax.jit(function, compiler_options=options).lower(*arguments)
         with compile_cache.own():
             return lowered.compile()
 
 
-def call(code: Callable[..., Any], wide_arguments: bool, arguments: Sequence[Any]) -> Any:
-    """Call compiled code. For `wide_arguments`, NumPy arrays of 64 bits, JAX must have 64 bits enabled."""
-    if wide_arguments:
+def callable_for(code: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    """Return compiled code as a function. If NumPy arrays among its arguments have 64 bits, its calls enable these in JAX."""
+
+    def call(*arguments: Any) -> Any:
         with wide():
             return code(*arguments)
-    return code(*arguments)
+
+    return call if any(map(is_wide, arguments)) else code
 
 
 class ByPlacement:

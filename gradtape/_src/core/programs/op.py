@@ -25,6 +25,7 @@ from gradtape._src.core.values.dim import dims
 
 if TYPE_CHECKING:
     from gradtape._src.core.declarations.define import OpFunction
+    from gradtape._src.core.programs.program import Program
     from gradtape._src.core.values.aval import Aval
 
 Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
@@ -138,6 +139,7 @@ class Op:
     avals: dict[tuple[Any, ...], Any]
     derived: dict[str, Op]
     structured = False  # whether it is a `StructuredOp`, which holds Programs
+    is_call = False  # whether it runs one Program once, on all its inputs; its first results are the Program's
 
     def __init__(
         self,
@@ -200,6 +202,10 @@ class Op:
         if not attrs:
             return self.kernel(*inputs)
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
+
+    def programs(self, attrs: Attributes) -> tuple[Program, ...]:
+        """Return the Programs that the op holds with these attributes."""
+        return ()
 
     def resolved(self, inputs: tuple[Any, ...], attrs: Attributes) -> tuple[Op, Any]:
         """Return `(op to record, result)` for these input Avals; for strings, the op has the kernel for strings."""

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -21,7 +21,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.platform import runtime, xla
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, define, has_strings
-from gradtape._src.core.programs.structured import CALL_OF, Interpreter, StructuredOp, arity, is_call, programs_of, whole
+from gradtape._src.core.programs.structured import CALL_OF, Interpreter, StructuredOp, arity, whole
 from gradtape._src.core.values.aval import bytes_of
 
 if TYPE_CHECKING:
@@ -267,13 +267,13 @@ def read_by(program: Program) -> set[int]:
 def effectful(key: Key) -> bool:
     """Return whether a node must never be dropped: it has effects, or its values are always checked."""
     op = key[0]
-    return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in programs_of(op, key[1])))
+    return bool(op.effect) or op.guards == "always" or (op.structured and any(p.demands for p in op.programs(key[1])))
 
 
 def _may_be_endless(key: Key) -> bool:
     """Return whether a loop may run for ever, by the limit in its attributes, or one inside of it."""
     op, attrs = key[:2]
-    return (op.endless is not None and op.endless(attrs)) or any(p.endless for p in programs_of(op, attrs))
+    return (op.endless is not None and op.endless(attrs)) or any(p.endless for p in op.programs(attrs))
 
 
 def precise(precision: str | None) -> contextlib.AbstractContextManager[None]:
@@ -292,21 +292,20 @@ class Executable:
 
     `size` is the number of nodes, `builds` the number of compilations. `born` and `ran` are the numbers, among the runs of all
     code, of the first and the last run of the present code. `trials`: runs that are left before quickly compiled code is
-    compiled for good, or 0. `wide`: an argument has 64 bits.
+    compiled for good, or 0. `needs`: the bytes of memory for a run, besides its arguments.
     """
 
-    __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size", "trials", "wide")
+    __slots__ = ("__weakref__", "born", "builds", "compiled", "needs", "ran", "size", "trials")
     compiled: Any
+    needs: int
     size: int
     builds: int
     born: int
     ran: int
     trials: int
-    wide: bool
 
     def __init__(self, size: int) -> None:
-        self.size, self.compiled, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0
-        self.wide = False
+        self.size, self.compiled, self.needs, self.builds, self.born, self.ran, self.trials = size, None, 0, 0, 0, 0, 0
 
     @property
     def code_bytes(self) -> int:
@@ -392,8 +391,8 @@ class Program(Executable):
         special = [
             (i, key) for i, key in enumerate(keys) if key[0].structured or key[0].effect or key[0].on_host or key[0].guards
         ]
-        held = [(i, key[0], programs_of(*key[:2])) for i, key in special]
-        super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
+        held = [(i, key[0], key[0].programs(key[1])) for i, key in special]
+        super().__init__(len(keys) + sum([sum([p.size for p in inner]) - op.is_call for _, op, inner in held]))
         strings = has_strings(parameters) or has_strings(avals)
         self.guarded = any(op.guards or any(p.guarded for p in inner) for _, op, inner in held)
         self.demands = any(effectful(key) for _, key in special)
@@ -468,6 +467,36 @@ class Program(Executable):
             made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision, self)
             known = self.derived["precision", precision] = made
         return known
+
+    def needed(self, references: Iterable[int]) -> list[int]:
+        """Return the nodes on which these references depend, in order."""
+        wanted = set(references)
+        for index in range(len(self.keys) - 1, -1, -1):
+            if index in wanted:
+                wanted.update(self.keys[index][2:])
+        return sorted([r for r in wanted if r >= 0])
+
+    def sliced(
+        self,
+        kept: Sequence[int],
+        outputs: Iterable[int],
+        moved: Mapping[int, int] | None = None,
+        parameters: Iterable[Aval] | None = None,
+        constants: Iterable[Any] | None = None,
+    ) -> Program:
+        """Return a Program of the nodes `kept`, with the values of references as outputs.
+
+        It has other parameters, if these are given: `moved` maps references to those in the result.
+        """
+        number = {**{old: new for new, old in enumerate(kept)}, **(moved or {})}
+        return Program(
+            tuple([(*self.keys[i][:2], *[number.get(r, r) for r in self.keys[i][2:]]) for i in kept]),
+            tuple([self.avals[i] for i in kept]),
+            self.parameters if parameters is None else tuple(parameters),
+            tuple([number.get(r, r) for r in outputs]),
+            self.constants if constants is None else tuple(constants),
+            tuple([self.lines[i] for i in kept]) if self.lines else (),
+        )
 
     def aval_of(self, reference: int) -> Any:
         """Return the Aval of a reference's value."""

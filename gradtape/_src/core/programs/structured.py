@@ -74,16 +74,6 @@ class Interpreter(Protocol):
         ...
 
 
-def is_call(op: Any) -> bool:
-    """Return whether an op runs one Program once, on all its inputs; its first results are the Program's."""
-    return isinstance(op, StructuredOp) and op.kind is CALL_OF
-
-
-def programs_of(op: Any, attrs: Attributes) -> tuple[Program, ...]:
-    """Return the Programs that an op with these attributes holds."""
-    return tuple([body.program for body in op.bodies(attrs)]) if isinstance(op, StructuredOp) else ()
-
-
 def whole(program: Program) -> HeldProgram:
     """Return a HeldProgram that takes all inputs of its op and returns all results, in order."""
     return HeldProgram(program, range(arity(program)), {i: i for i in range(len(program.outputs))})
@@ -110,7 +100,7 @@ class StructuredOp(Op):
       input `decided_by(attrs)`, or of the result `counted_by(attrs)`. Without it, the number is the largest known.
     """
 
-    __slots__ = ("_bodies", "_lean", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "kind")
+    __slots__ = ("_bodies", "_lean", "_meaning", "_pruned", "_runs", "counted_by", "decided_by", "form", "is_call", "kind")
     structured = True
     _bodies: Callable[[Any], Sequence[HeldProgram]]
     _meaning: Callable[[Interpreter, Any, Sequence[Any]], Sequence[Any]]
@@ -118,6 +108,7 @@ class StructuredOp(Op):
     _lean: Callable[[Any, Set[int]], Any] | None
     _runs: Callable[[Any, Any], Sequence[tuple[Program, int]]] | None
     kind: str
+    is_call: bool
     form: type[Any]
     decided_by: Callable[[Any], int | None]
     counted_by: Callable[[Any], int | None]
@@ -140,13 +131,17 @@ class StructuredOp(Op):
     ) -> None:
         unhosted = "it holds Programs, which run on the host node by node"
         super().__init__(type, kernel, unhosted=unhosted, attributes=" ".join(form._fields), **declared)
-        self.declare(kind=kind, form=form, decided_by=decided_by, counted_by=counted_by)
+        self.declare(kind=kind, is_call=kind is CALL_OF, form=form, decided_by=decided_by, counted_by=counted_by)
         self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _lean=lean, _runs=runs)
 
     def bodies(self, attrs: Attributes) -> Sequence[HeldProgram]:
         """Return the Programs that the op runs, in their order in its attributes."""
         found: Sequence[HeldProgram] = self._bodies(self.form(*attrs))
         return found
+
+    def programs(self, attrs: Attributes) -> tuple[Program, ...]:
+        """Return the Programs that the op holds with these attributes."""
+        return tuple([body.program for body in self.bodies(attrs)])
 
     def interpret(self, interpreter: Interpreter, attrs: Attributes, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Run the op on the values of an interpreter."""

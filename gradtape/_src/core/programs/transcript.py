@@ -41,8 +41,8 @@ class Transcript:
     - `variables`: the numbers of the variables that it uses, each with the origins of its values; `passed`: the numbers of those
       that each call passes.
     - `reads`: `(position, number of a variable, origin)`.
-    - `placed`: for a branch or loop body, `(index, number of the branch, places)`. The first op of its kind from that index on in
-      the surrounding trace runs it, and its input k gets parameter `places[k]`.
+    - `placed`: for a branch or loop body, `(index, number of the branch)`. The first op of its kind from that index on in the
+      surrounding trace runs it.
     """
 
     __slots__ = (
@@ -57,7 +57,7 @@ class Transcript:
     leaves: tuple[Origin, ...]
     leaf_avals: tuple[Aval, ...]
     inputs: tuple[Origin, ...]
-    placed: tuple[int, int, Sequence[int]] | None
+    placed: tuple[int, int] | None
     places: dict[int, int]
     constants: dict[int, Any]
     variables: Sequence[tuple[int, Sequence[Origin]]]

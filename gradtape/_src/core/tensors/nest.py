@@ -9,7 +9,7 @@ from typing import Any
 
 import optree
 
-from gradtape._src.core.base.public import public
+from gradtape._src.core.base.public import public, unnamed
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.values.composite import CompositeTensor
 
@@ -245,7 +245,7 @@ def namespace_of(expand_composites: bool) -> str:
     return EXPANDED if expand_composites else NAMESPACE
 
 
-@public
+@unnamed
 def is_nested(seq: Any) -> bool:
     """Return whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf.
 
@@ -256,7 +256,7 @@ def is_nested(seq: Any) -> bool:
     return not spec.is_leaf()
 
 
-@public
+@unnamed
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Return the leaves of `structure` in order, as a list; a leaf gives a list of itself.
 
@@ -266,7 +266,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return flatten_with_spec(structure, namespace_of(expand_composites))[0]
 
 
-@public
+@unnamed
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
     """Pack `flat_sequence` into the structure of `structure`; ValueError if the counts differ.
 
@@ -293,7 +293,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     return unflatten(spec, leaves)
 
 
-@public
+@unnamed
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
     """Raise ValueError (TypeError for other container types) unless both are nested in the same way.
 

@@ -13,7 +13,7 @@ from gradtape._src.core.base import hooks, naming
 from gradtape._src.core.base.errors import OperatorNotAllowedInGraphError, SymbolicNumberError
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.other_libraries import METHODS, NoArray
-from gradtape._src.core.base.public import public
+from gradtape._src.core.base.public import public, unnamed
 from gradtape._src.core.engine import engine, execution, slices
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform import devices, memory
@@ -248,7 +248,7 @@ class Tensor(Operators):
             )
         return int(self._scalar_or("index"))
 
-    @public
+    @unnamed
     def __len__(self) -> int:
         if _counted_later(self.node):
             raise TypeError(
@@ -268,7 +268,7 @@ class Tensor(Operators):
             raise TypeError("Cannot iterate over a scalar tensor. To count to its value write `range(int(n))`, or `tf.range(n)`.")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
-    @public
+    @unnamed
     def __hash__(self) -> int:  # `==` compares elements in eager code, identities in a graph
         if of_plain_graph(self.node):
             return id(self.node)
@@ -317,7 +317,7 @@ class Tensor(Operators):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return self
 
-    @public
+    @unnamed
     def ref(self) -> Reference:
         """Return a hashable reference to this tensor, for use as a key; `.deref()` returns the tensor."""
         return Reference(self)
@@ -379,7 +379,7 @@ def unvalued(node: Node) -> bool:
     return engine.symbolic(node) or graph_of(node) is not None
 
 
-@public
+@unnamed
 def is_symbolic_tensor(tensor: Any) -> bool:
     """Return whether a tensor has no value because it belongs to a function or graph. False for variables and other objects.
 

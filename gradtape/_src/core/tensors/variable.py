@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 
 from gradtape._src.core.base.errors import OperatorNotAllowedInGraphError
-from gradtape._src.core.base.public import public
+from gradtape._src.core.base.public import public, unnamed
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.engine import engine, execution, slices, tracing
 from gradtape._src.core.native import twins
@@ -347,7 +347,7 @@ class Variable(Stored, metaclass=creators.Created):
     def __index__(self) -> int:
         return handle(self.held()).__index__()
 
-    @public
+    @unnamed
     def __len__(self) -> int:
         return len(self._tensor)
 
@@ -358,7 +358,7 @@ class Variable(Stored, metaclass=creators.Created):
             raise OperatorNotAllowedInGraphError(why)
         return iter(self.read_value())
 
-    @public
+    @unnamed
     def __hash__(self) -> int:  # `==` compares elements in eager code, identities in a graph
         if graph_of(self._tensor.node) is not None:
             return id(self)

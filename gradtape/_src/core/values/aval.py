@@ -47,9 +47,10 @@ class Aval:
 
     def may_be(self, other: Aval) -> bool:
         """Return whether a value can have both Avals: they are equal, or unknown extents may make them equal."""
-        if self is other:
-            return True
-        return (self.open or other.open) and self.dtype is other.dtype and self.open_shape.is_compatible_with(other.open_shape)
+        if self is other or self.dtype is not other.dtype or not (self.open or other.open):
+            return self is other
+        pairs = zip(self.shape, other.shape, strict=False)
+        return self.ndim == other.ndim and all(type(m) is Dim or type(n) is Dim or m == n for m, n in pairs)
 
     def __repr__(self) -> str:
         return f"{self.type.name}{list(self.shape)}"

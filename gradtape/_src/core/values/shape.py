@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtape._src.core.base.hidden import hides
-from gradtape._src.core.base.public import public
+from gradtape._src.core.base.public import unnamed
 from gradtape._src.core.values.dim import Dim, is_unknown
 from gradtape._src.core.values.dimension import Dimension, extent
 
@@ -37,7 +37,7 @@ class TensorShape:
     __slots__ = ("_dims",)
     _dims: Dims | None
 
-    @public
+    @unnamed
     def __init__(self, dims: Any) -> None:
         if dims is None:
             self._dims = None
@@ -70,7 +70,7 @@ class TensorShape:
         """The extents as a list of `Dimension`s, or None."""
         return None if self._dims is None else [Dimension(dim) for dim in self._dims]
 
-    @public
+    @unnamed
     def as_list(self) -> list[Any]:
         """Return the extents as a list; ValueError if the rank is unknown."""
         return list(self._known())
@@ -80,7 +80,7 @@ class TensorShape:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return self._dims
 
-    @public
+    @unnamed
     def num_elements(self) -> int | None:
         """Return the number of elements, or None if it is unknown."""
         if self._dims is None or not self.is_fully_defined():
@@ -94,7 +94,7 @@ class TensorShape:
         """Return whether every extent is known."""
         return self._dims is not None and None not in self._dims
 
-    @public
+    @unnamed
     def assert_is_fully_defined(self) -> None:
         """Raise ValueError unless every extent is known."""
         if not self.is_fully_defined():
@@ -110,39 +110,39 @@ class TensorShape:
             for a, b in zip(self._dims, other._dims, strict=True)
         )
 
-    @public
+    @unnamed
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raise ValueError unless the shapes are compatible."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
-    @public
+    @unnamed
     def assert_has_rank(self, rank: int) -> None:
         """Raise ValueError unless the rank is `rank` or unknown."""
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
-    @public
+    @unnamed
     def with_rank(self, rank: int) -> TensorShape:
         """Return this shape if it has rank `rank`; ValueError if not."""
         self.assert_has_rank(rank)
         return self if self._dims is not None else TensorShape([None] * rank)
 
-    @public
+    @unnamed
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """Return this shape if it has `rank` axes or more; ValueError if not."""
         if self._dims is not None and len(self._dims) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
-    @public
+    @unnamed
     def with_rank_at_most(self, rank: int) -> TensorShape:
         """Return this shape if it has `rank` axes or fewer; ValueError if not."""
         if self._dims is not None and len(self._dims) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
-    @public
+    @unnamed
     def assert_same_rank(self, other: Any) -> None:
         """Raise ValueError unless the ranks are equal, or one is unknown."""
         other = TensorShape(other)
@@ -173,7 +173,7 @@ class TensorShape:
             common = common.most_specific_compatible_shape(other)
         return common
 
-    @public
+    @unnamed
     def merge_with(self, other: Any) -> TensorShape:
         """Return the shape with the known extents of both; ValueError if they conflict."""
         other = TensorShape(other)
@@ -183,7 +183,7 @@ class TensorShape:
             return other if self._dims is None else self
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
 
-    @public
+    @unnamed
     def concatenate(self, other: Any) -> TensorShape:
         """Return this shape followed by `other`."""
         other = TensorShape(other)
@@ -197,7 +197,7 @@ class TensorShape:
     def __radd__(self, other: Any) -> TensorShape:
         return TensorShape(other).concatenate(self)
 
-    @public
+    @unnamed
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._unknown_part(index) if self._dims is None else TensorShape(self._dims[index])
@@ -211,13 +211,13 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape([None] * max(stop - start, 0))
 
-    @public
+    @unnamed
     def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return map(Dimension, self._dims) if _as_dimensions else iter(self._dims)
 
-    @public
+    @unnamed
     def __len__(self) -> int:
         if self._dims is None:
             raise ValueError("Cannot take the length of shape with unknown rank.")

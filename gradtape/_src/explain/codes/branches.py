@@ -106,12 +106,13 @@ def _never_called(case: Apart) -> Evidence | None:
 
 
 def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
-    """Yield the lines at which ops and conditions ran, under the tape or for the target."""
-    for step in view.history.steps.values():
-        if view.sees(step.at) or step.name in used:
-            yield step.line
+    """Yield the lines at which ops and conditions ran, under the tape, or for the target and in files of its ops."""
+    lines = [step.line for step in view.history.steps.values() if view.sees(step.at) or step.name in used]
+    files = set(map(text.file, lines))
+    yield from lines
     for left in view.history.exits:
-        if left.how == "bool" and (view.tape is None or left.number > view.tape.number):
+        since = text.file(left.line) in files if view.tape is None else left.number > view.tape.number
+        if left.how == "bool" and since:
             yield left.line
 
 

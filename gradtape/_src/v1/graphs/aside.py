@@ -181,7 +181,6 @@ class Sketch(Replay):
     def __init__(self, graph: Graph, aside: Aside, ranks: dict[Node, int]) -> None:
         super().__init__(graph, {}, {}, aside.run)
         self._aside, self._ranks = aside, ranks
-        self.runs = False
 
     def value(self, node: Node) -> Node:
         """Return the copy of a graph's node. An op that needs values is replaced by a MadeUp with the same known shape."""

@@ -47,12 +47,12 @@ AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # ops on shapes, if the rank
 class DeferredCall:
     """A deferred call of a public function.
 
-    `positions` are those of its tensors among its flattened arguments. The call is named after `sample`, the node of its first
-    result in an Aside.
+    Its arguments are the `leaves` of the nest `spec`, with tensors at `positions`. The call is named after `sample`, the node of
+    its first result in an Aside.
     """
 
     __slots__ = (
-        "arguments", "attributes", "blocked", "function", "layout", "overrides", "positions", "sample", "sampled", "sliced",
+        "attributes", "blocked", "function", "layout", "leaves", "overrides", "positions", "sample", "sampled", "sliced", "spec",
         "wishes",
     )  # fmt: skip
     blocked: set[int] | None  # inputs that get no gradient, as far as known
@@ -60,8 +60,8 @@ class DeferredCall:
     layout: Any  # the structure of its results
     wishes: list[Any]  # its random draws: op type, seed, count
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, positions: Sequence[int]) -> None:
-        self.function, self.arguments, self.positions = function, arguments, positions
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, positions: Sequence[int]) -> None:
+        self.function, self.leaves, self.spec, self.positions = function, leaves, spec, positions
         self.overrides = engine.local.trace.overrides
         self.sample: Node | None = None
         self.wishes, self.blocked, self.sliced = [], None, None
@@ -70,10 +70,10 @@ class DeferredCall:
 
     def __call__(self, nodes: Sequence[Node]) -> Any:
         """Make the call on these nodes, followed by those from `_draws`."""
-        flat = nest.flatten(self.arguments, expand_composites=True)
+        flat = [*self.leaves]
         for position, node in zip(self.positions, nodes, strict=False):
             flat[position] = handle(node)
-        args, kwargs = nest.pack_sequence_as(self.arguments, flat, expand_composites=True)
+        args, kwargs = nest.unflatten(self.spec, flat)
         args = [_with_slices(a) for a in args]
         begun = list(map(handle, nodes[len(self.positions) :]))
         each = len(begun) // len(self.wishes) if begun else 0
@@ -222,13 +222,10 @@ def _as_slices(gradient: Any) -> IndexedSlices:
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeferredCall, list[Node]]:
     """Return a DeferredCall and the nodes of its tensors."""
-    args = tuple([_without_slices(a) for a in args])
-    flat = nest.flatten((args, kwargs), expand_composites=True)
-    if any(type(item) is Dim for item in flat):
-        flat = [tensor(item) if type(item) is Dim else item for item in flat]
-        args, kwargs = nest.pack_sequence_as((args, kwargs), flat, expand_composites=True)
+    flat, spec = nest.flatten_with_spec((tuple(map(_without_slices, args)), kwargs), nest.EXPANDED)
+    flat = [tensor(item) if type(item) is Dim else item for item in flat]
     positions = [i for i, item in enumerate(flat) if isinstance(item, (Tensor, Stored))]
-    return DeferredCall(function, (args, kwargs), positions), [tensor(flat[i]).node for i in positions]
+    return DeferredCall(function, flat, spec, positions), [tensor(flat[i]).node for i in positions]
 
 
 def is_open(graph: Graph, node: Node) -> bool:
@@ -254,7 +251,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     graph, op = engine.graph_around(), getattr(function, "op", None)
     if op is not None and op.function is function:  # an op is recorded as such
         return NotImplemented
-    if graph is None or not graph.keeps or passes(function):
+    if graph is None or not graph.keeps:
         return NotImplemented
     flat = nest.flatten((args, kwargs), expand_composites=True)
     if not any(type(item) is Dim or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.autodiff import eager_record
 from gradtape._src.autodiff.aggregation import AggregationMethod
-from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core.base import hooks
@@ -23,14 +23,13 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import is_unknown, unknown
-from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import reshape
 from gradtape._src.v1.graphs.aside import Sketch, sketched
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import GRADIENT, Request
-from gradtape._src.v1.graphs.replay import needed_nodes
+from gradtape._src.v1.graphs.replay import needed_nodes, walked
 
 AGGREGATIONS = (
     AggregationMethod.ADD_N,
@@ -81,7 +80,7 @@ def gradients(
     graph = engine.current_graph()
     if engine.local.trace.scope is None:
         read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in parts]
-        results = _walked(eager_record.entries(), targets, flows, read, stops, zero)
+        results = walked(eager_record.entries(), targets, flows, read, stops, zero)
     elif graph is None:
         results = _in_function(targets, flows, sources, stops, zero)
     else:
@@ -199,7 +198,7 @@ def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], s
     entries, written_out = _written_out(traces, [y.node for y in ys])
     sources = [[written_out.get(n, n) for n in _everywhere(x)] for x in xs]
     targets = [handle(written_out.get(y.node, y.node)) for y in ys]
-    return _walked(entries, targets, given, sources, [written_out.get(n, n) for n in stops], zero)
+    return walked(entries, targets, given, sources, [written_out.get(n, n) for n in stops], zero)
 
 
 def _written_out(traces: Sequence[Trace], wanted: list[Node]) -> tuple[list[Entry], dict[Node, Node]]:
@@ -221,7 +220,7 @@ def _written_out(traces: Sequence[Trace], wanted: list[Node]) -> tuple[list[Entr
             request: Request = node.attrs[0]
             ys, xs, stops = [[written_out.get(n, n) for n in part] for part in (request.ys, request.xs, request.stops)]
             flows = [None if d is None else handle(written_out.get(d, d)) for d in request.given]
-            found = _walked(entries, list(map(handle, ys)), flows, [_everywhere(x) for x in xs], stops, zero=True)
+            found = walked(entries, list(map(handle, ys)), flows, [_everywhere(x) for x in xs], stops, zero=True)
             entries += [Entry(n, n.inputs, trace.gradients.get(first + i)) for i, n in enumerate(trace.nodes[first:])]
             results = request.flat(found)
             written_out |= {n: results[n.attrs[0]] for n, _ in recorded if n.op is ELEMENT and n.inputs[0] is node}
@@ -236,27 +235,6 @@ def _depended_on(wanted: list[Node]) -> set[Node]:
         found.update(new)
         waiting += new
     return found
-
-
-def _walked(
-    entries: list[Entry], ys: list[Tensor], given: list[Tensor | None], sources: list[list[Node]], stops: list[Node], zero: bool
-) -> list[Any]:
-    """Return the reverse pass over `entries`.
-
-    A source is a list of nodes that represent it; the first one has its shape and dtype.
-    """
-    held = set(stops)
-    entries = [entry for entry in entries if entry.node not in held]
-    position = {entry.node: at for at, entry in enumerate(entries)}
-    active = active_nodes(entries, {x: position.get(x, 0) for each in sources for x in each})
-    cotangents: dict[Node, Any] = {}
-    for y, d in zip(ys, given, strict=True):
-        if y.node in active:
-            flow = ones_like(y) if d is None else d
-            cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
-    total = reverse(entries, active, cotangents) if cotangents else {}
-    found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
-    return [zeros_of(each[0]) if zero and d is None else d for each, d in zip(sources, found, strict=True)]
 
 
 def _everywhere(source: Node) -> list[Node]:

@@ -10,7 +10,7 @@ import numpy as np
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import Node, Program
-from gradtape._src.core.programs.structured import StructuredOp, programs_of
+from gradtape._src.core.programs.structured import StructuredOp
 from gradtape._src.core.tensors.tensor import handle, to_numpy
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.joining import stack
@@ -35,7 +35,7 @@ def is_open(program: Program) -> bool:
     known: bool | None = program.derived.get("open")
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
-        held = [inner for op, attrs, *_ in program.keys for inner in programs_of(op, attrs)]
+        held = [inner for op, attrs, *_ in program.keys for inner in op.programs(attrs)]
         known = any(a.open for a in (*avals, *program.parameters)) or any(
             key[0] in BY_VALUES or key[0] is LATE for key in program.keys
         )

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core.base import naming
 from gradtape._src.core.base.hidden import hides
-from gradtape._src.core.base.public import public
+from gradtape._src.core.base.public import public, unnamed
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op, ops
 from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensors import nest, scopes
-from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
-from gradtape._src.core.tensors.tensor import Tensor, graph_of, handle
+from gradtape._src.core.tensors.tensor import Stored, Tensor, graph_of, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
 from gradtape._src.core.values.dim import dims
@@ -229,7 +228,7 @@ class Operations:
         derived = {} if original is None else original.derived
         return next((name for name, op in derived.items() if op is node.op), None)
 
-    @public
+    @unnamed
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return `name` within the open name scopes, made unique by a number."""
         self._sync()
@@ -263,13 +262,13 @@ class Operations:
         """Return the open name scopes, without the final "/"."""
         return scopes.prefix().rstrip("/")
 
-    @public
+    @unnamed
     def get_operations(self) -> list[Operation]:
         """Return all operations in the order of their creation."""
         self._sync()
         return list(self._operations.values())
 
-    @public
+    @unnamed
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:
         """Return the operations as a `GraphDef`, TensorBoard's message, to look at or to draw; gradtape cannot run one.
 
@@ -283,7 +282,7 @@ class Operations:
         """
         return graph_def(self.get_operations(), add_shapes)
 
-    @public
+    @unnamed
     def get_operation_by_name(self, name: str) -> Operation:
         """Return the operation called `name`; KeyError if there is none."""
         if not isinstance(name, str):
@@ -291,7 +290,7 @@ class Operations:
         found: Operation = self.as_graph_element(name, allow_tensor=False)
         return found
 
-    @public
+    @unnamed
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor called `name`, such as "x:0"; KeyError or ValueError if there is none."""
         if not isinstance(name, str):
@@ -299,11 +298,11 @@ class Operations:
         found: Tensor = self.as_graph_element(name, allow_operation=False)
         return found
 
-    @public
+    @unnamed
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """Return the Tensor or Operation that `obj` is or names."""
-        if isinstance(obj := variable_of(obj), Variable):
-            obj = obj._tensor
+        if isinstance(obj, Stored):
+            obj = obj.variable._tensor
         if isinstance(obj, Tensor) and allow_tensor:
             if graph_of(obj.node) is not self:
                 raise ValueError(f"Tensor {obj} is not an element of this graph.")

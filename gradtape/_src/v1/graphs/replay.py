@@ -20,13 +20,14 @@ from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.programs.structured import HeldProgram, StructuredOp
 from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.tensor import handle, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, handle, to_numpy
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, dims
+from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.joining import _split_v, split_sizes
-from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
@@ -128,7 +129,6 @@ class Replay:
         tape: GradientTape | None = None,
     ) -> None:
         self.graph, self.fed, self.scope, self._initialized = graph, fed, scope, initialized
-        self._runs = True  # whether the recorded ops will be run
         self._stream, self._has_value = stream, has_value
         self._tape = tape  # the tape of ops that run at once
         self.values: dict[Node, Any] = dict(feeds)
@@ -227,7 +227,7 @@ class Replay:
             return self._call(op, attrs, inputs)
         recorded = attrs
         try:
-            attrs, inputs = self._with_true_shapes(op, attrs, before, inputs)
+            attrs = self._with_true_shapes(op, attrs, before, inputs)
         except NeedsEager:
             if not eager:
                 raise
@@ -246,20 +246,17 @@ class Replay:
             new.code, new.offset = like.code, like.offset
         return new
 
-    def _with_true_shapes(
-        self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]
-    ) -> tuple[Attributes, list[Node]]:
-        """Return attributes and inputs of an op for true shapes; `before` are the inputs' Avals in the graph.
+    def _with_true_shapes(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]) -> Attributes:
+        """Return the attributes of an op for true shapes; `before` are the inputs' Avals in the graph.
 
         NeedsEager if shapes change within its Programs.
         """
         after = [source.aval for source in inputs]
-        holds = op.structured
-        if holds or any(a is not b for a, b in zip(before, after, strict=True)) or dims(attrs):
-            attrs = self._attributes(op, attrs, inputs)
-        if holds and not of_one_shape(op, attrs, after):
-            raise NeedsEager
-        return attrs, inputs
+        if isinstance(op, StructuredOp):
+            attrs = self._with_programs(op, attrs, inputs, after)
+        elif dims(attrs) or any(a is not b for a, b in zip(before, after, strict=True)):
+            attrs = self._decoded(op, attrs, inputs)
+        return attrs
 
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Outputs:
         """Make a deferred call."""
@@ -304,18 +301,16 @@ class Replay:
         result = execution.run_outside(op, attrs, [engine.value(n) for n in inputs])
         return engine.record_ran(op, inputs, attrs, result)
 
-    def _attributes(self, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
-        after = [source.aval for source in inputs]
-        if isinstance(op, StructuredOp):
-            held = [body.program for body in op.bodies(attrs)]
-            made = [
-                self._program(body.program, _parameters(body, after), [inputs[i] for i in body.takes])
-                for body in op.bodies(attrs)
-            ]
-            attrs = op.with_programs(attrs, made)
-            if self._runs and any(a is not b for a, b in zip(held, made, strict=True)):
-                attrs = for_other_shapes(op, attrs, after)
-        return self._decoded(op, attrs, inputs)
+    def _with_programs(self, op: StructuredOp, attrs: Attributes, inputs: Sequence[Node], after: Sequence[Aval]) -> Attributes:
+        held = op.bodies(attrs)
+        made = [self._program(body.program, _parameters(body, after), [inputs[i] for i in body.takes]) for body in held]
+        attrs = op.with_programs(attrs, made)
+        if any(body.program is not new for body, new in zip(held, made, strict=True)):
+            attrs = for_other_shapes(op, attrs, after)
+        attrs = self._decoded(op, attrs, inputs)
+        if not of_one_shape(op, attrs, after):
+            raise NeedsEager
+        return attrs
 
     def _decoded(self, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
         """Return attributes with numbers in place of unknown extents."""
@@ -405,31 +400,14 @@ class Replay:
     def gradients(self, request: Request) -> list[Any]:
         """Return the gradients of a request for each x: a Tensor, IndexedSlices, or None."""
         trace = engine.local.trace
-        stops = {n for stop in request.stops for n in self._sources(stop)}
         if trace.scope is None and self._tape is not None:
-            entries = [entry for entry in self._tape._entries()[0] if entry.node not in stops]
+            entries: Sequence[Entry] = self._tape._entries()[0]
         else:
-            recorded = enumerate(trace.nodes)
-            entries = [Entry(node, node.inputs, trace.gradients.get(index)) for index, node in recorded if node not in stops]
-        position = {entry.node: at for at, entry in enumerate(entries)}
-        sources = [self._sources(x) for x in request.xs]
-        active = active_nodes(entries, {n: position.get(n, 0) for nodes in sources for n in nodes})
-        cotangents: dict[Node, Any] = {}
-        for y, given in zip(request.ys, request.given, strict=True):
-            target = self.value(y)
-            if target in active:
-                dy = handle(self.value(given)) if given is not None else ones(target.aval.shape, target.aval.type)
-                cotangents[target] = cotangents[target] + dy if target in cotangents else dy
-        total = reverse(entries, active, cotangents) if cotangents else {}
-        results = []
-        for nodes in sources:
-            found = [total[n] for n in nodes if n in total]
-            result = summed(found) if found else None
-            if result is None and request.zero:
-                like = nodes[0].aval
-                result = zeros(like.shape, like.type)
-            results.append(result)
-        return results
+            entries = [Entry(node, node.inputs, trace.gradients.get(index)) for index, node in enumerate(trace.nodes)]
+        ys = [handle(self.value(y)) for y in request.ys]
+        given = [None if d is None else handle(self.value(d)) for d in request.given]
+        stops = [n for stop in request.stops for n in self._sources(stop)]
+        return walked(entries, ys, given, [*map(self._sources, request.xs)], stops, request.zero)
 
     def _sources(self, node: Node) -> list[Node]:
         """Return the nodes of a gradient's source; for a variable, all its reads."""
@@ -443,6 +421,32 @@ class Replay:
 
 def _nodes(results: Any) -> list[Node]:
     return [item.node for item in nest.flatten(results, expand_composites=True) if item is not None]
+
+
+def walked(
+    entries: Sequence[Entry],
+    ys: Sequence[Tensor],
+    given: Sequence[Tensor | None],
+    sources: Sequence[Sequence[Node]],
+    stops: Sequence[Node],
+    zero: bool,
+) -> list[Any]:
+    """Return the reverse pass over `entries`.
+
+    A source is a list of nodes that represent it; the first one has its shape and dtype.
+    """
+    held = set(stops)
+    entries = [entry for entry in entries if entry.node not in held]
+    position = {entry.node: at for at, entry in enumerate(entries)}
+    active = active_nodes(entries, {x: position.get(x, 0) for each in sources for x in each})
+    cotangents: dict[Node, Any] = {}
+    for y, d in zip(ys, given, strict=True):
+        if y.node in active:
+            flow = ones_like(y) if d is None else d
+            cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
+    total = reverse(entries, active, cotangents) if cotangents else {}
+    found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
+    return [zeros_of(each[0]) if zero and d is None else d for each, d in zip(sources, found, strict=True)]
 
 
 def nodes_between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:

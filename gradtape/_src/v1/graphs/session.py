@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -13,12 +13,11 @@ import numpy as np
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.scope import Traced, trace
 from gradtape._src.core.base.errors import FailedPreconditionError
-from gradtape._src.core.base.public import public
+from gradtape._src.core.base.public import unnamed
 from gradtape._src.core.engine import engine, execution, slices, tracing
 from gradtape._src.core.programs.program import Node, Trace, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import to_array
-from gradtape._src.core.tensors.convert import variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, IndexedSlicesValue
 from gradtape._src.core.tensors.tensor import Stored, Tensor, handle, name_of, stated_shape
 from gradtape._src.core.tensors.variable import Variable
@@ -34,18 +33,20 @@ from gradtape._src.v1.graphs.ragged_value import of_parts
 from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
 
 PLANS = 256  # the number of plans kept by a session
+Feeds = dict[Node, Node]  # nodes of the graph, and leaves with their values
 
 
-class RunPlan:
-    """A prepared run: the traced part of the graph, and its inputs."""
+class RunPlan(NamedTuple):
+    """A prepared run: the traced part of the graph, its variables with their Avals, and its random streams.
 
-    __slots__ = ("asks_state", "body", "captures", "gives", "streams", "variables")
-    asks_state: bool  # whether it depends on which variables are initialized
-    gives: list[bool]  # which of the fetches have values
+    `asks_state`: whether it depends on which variables are initialized. `gives`: which of the fetches have values.
+    """
 
-    def __init__(self, body: Traced, variables: list[tuple[Variable, Aval]], streams: list[Any]) -> None:
-        self.body, self.variables, self.streams = body, variables, streams
-        self.captures = body.captures
+    body: Traced
+    variables: Sequence[tuple[Variable, Aval]]
+    streams: Sequence[Any]
+    asks_state: bool
+    gives: Sequence[bool]
 
 
 class Fetches:
@@ -76,9 +77,7 @@ class Fetches:
         self.nodes += [part.node for part in parts]
 
     def _element(self, item: Any) -> Any:
-        if isinstance(item := variable_of(item), Variable):
-            item = item._tensor
-        if not isinstance(item, (str, Tensor, Operation)):
+        if not isinstance(item, (str, Tensor, Stored, Operation)):
             kind = type(item).__name__
             if item is None:
                 raise TypeError(
@@ -114,7 +113,7 @@ class Session:
     program.
     """
 
-    @public
+    @unnamed
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         if not isinstance(target, (str, bytes)):
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
@@ -170,7 +169,7 @@ class Session:
 
     # -- running
 
-    @public
+    @unnamed
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Return the values of `fetches` (tensors, operations, variables, names, or a nest of them) as NumPy arrays.
 
@@ -184,12 +183,9 @@ class Session:
         feeds = self._feeds(feed_dict or {})
         if self._graph.actions or self._graph.drawn:
             feeds = self._before(asked.nodes, feeds)
-        values: list[Any] = [self._at_hand(node, feeds) for node in asked.nodes]
-        rest = [node for node, value in zip(asked.nodes, values, strict=True) if value is None]
-        computed = iter(self._run(rest, feeds)) if rest else iter(())
-        return asked.pack([next(computed) if value is None else value for value in values])
+        return asked.pack(self.values_of(asked.nodes, feeds))
 
-    def _before(self, nodes: list[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
+    def _before(self, nodes: list[Node], feeds: Feeds) -> Feeds:
         """Call the functions that a graph has for nodes of this run; return the feeds, including values from these."""
         graph, drawn = self._graph, dict(feeds)
         needed = needed_nodes(graph, nodes, feeds)
@@ -202,23 +198,23 @@ class Session:
                 draw, position = graph.drawn[node]
                 if draw not in elements:
                     elements[draw] = draw(self, feeds)
-                drawn[node] = elements[draw][position]
+                drawn[node] = _leaf(elements[draw][position])
         return drawn
 
-    def values_of(self, tensors: Sequence[Tensor], feeds: dict[Node, Any]) -> list[Any]:
-        """Return the values of tensors, with the feeds of another run."""
-        values = [self._at_hand(tensor.node, feeds) for tensor in tensors]
-        rest = [tensor.node for tensor, value in zip(tensors, values, strict=True) if value is None]
+    def values_of(self, nodes: Sequence[Node], feeds: Feeds) -> list[Any]:
+        """Return the values of nodes in a run with these feeds."""
+        values = [self._at_hand(node, feeds) for node in nodes]
+        rest = [node for node, value in zip(nodes, values, strict=True) if value is None]
         computed = iter(self._run(rest, feeds)) if rest else iter(())
         return [next(computed) if value is None else value for value in values]
 
-    def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
+    def _at_hand(self, node: Node, feeds: Feeds) -> Any:
         """Return the value of a constant or of a fed node; None if it must be computed."""
         if node in feeds:
-            return _numpy(feeds[node])
+            return _numpy(feeds[node].value)
         return _numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
 
-    @public
+    @unnamed
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
         """Return a function that runs `fetches`, and takes a value for each tensor in `feed_list`."""
         keys = list(feed_list or [])
@@ -241,10 +237,10 @@ class Session:
             )
         self._values[variable._uid] = slices.to_device(array)
 
-    def _feeds(self, feed_dict: Any) -> dict[Node, Any]:
+    def _feeds(self, feed_dict: Any) -> Feeds:
         if not hasattr(feed_dict, "items"):
             raise TypeError(f"The feed_dict must be a mapping from tensors to values, received {type(feed_dict).__name__}.")
-        feeds: dict[Node, Any] = {}
+        feeds: Feeds = {}
         for key, value in feed_dict.items():
             if isinstance(key, IndexedSlices):
                 key = [part for part in (key.values, key.indices, key.dense_shape) if part is not None]
@@ -263,7 +259,7 @@ class Session:
                 feeds[tensor.node] = self._fed(tensor, given)
         return feeds
 
-    def _fed(self, tensor: Tensor, value: Any) -> Any:
+    def _fed(self, tensor: Tensor, value: Any) -> Node:
         if isinstance(value, (Tensor, Stored)) and not _has_value(value):
             raise TypeError(
                 "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
@@ -278,18 +274,20 @@ class Session:
                 f"Type of feed value {value} with type <class 'int'> is not compatible with Tensor type {tensor.dtype}. Try "
                 "explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
-        array = value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted)
-        stated = stated_shape(tensor.node)
-        if not stated.is_compatible_with(array.shape):
-            raise ValueError(f"Cannot feed value of shape {array.shape} for Tensor {name_of(tensor)}, which has shape {stated}")
-        return array
+        fed = _leaf(value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted))
+        if not (tensor.node.aval.may_be(fed.aval) or self._graph.open_rank(tensor.node)):
+            raise ValueError(
+                f"Cannot feed value of shape {fed.value.shape} for Tensor {name_of(tensor)}, which has shape "
+                f"{stated_shape(tensor.node)}"
+            )
+        return fed
 
-    def _run(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
-        key = (tuple(wanted), tuple([(node, aval(v.shape, v.dtype)) for node, v in feeds.items()]))
+    def _run(self, wanted: Sequence[Node], feeds: Feeds) -> list[Any]:
+        key = tuple(wanted), tuple([(node, fed.aval) for node, fed in feeds.items()])
         with engine.recording_in(Trace(engine.LIMIT)):
             while True:
                 fixed = self._structural.get(key, ())
-                whole = (*key, *[(n, np.asarray(feeds[n]).tobytes()) for n in fixed]) if fixed else key
+                whole = (*key, *[(n, np.asarray(feeds[n].value).tobytes()) for n in fixed]) if fixed else key
                 plan = self._plans.get(whole)
                 if plan is not None and all(self._aval_of(v) is a for v, a in plan.variables):
                     break
@@ -311,10 +309,10 @@ class Session:
                 if not plan.asks_state:
                     self._plans[whole] = plan
                 break
-            return self._execute(plan, list(feeds.values()))
+            return self._execute(plan, feeds.values())
 
-    def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> RunPlan:
-        parameters = {n: leaf(aval(v.shape, v.dtype), np.asarray(v) if n in fixed else None) for n, v in feeds.items()}
+    def _plan(self, wanted: Sequence[Node], feeds: Feeds, fixed: Any) -> RunPlan:
+        parameters = {n: leaf(fed.aval, np.asarray(fed.value) if n in fixed else None) for n, fed in feeds.items()}
         fed: dict[Node, np.ndarray] = {}
         scope = RunScope(self._aval_of)
         asks_state = False
@@ -336,18 +334,15 @@ class Session:
         given = list(parameters.values())
         body = trace(run, given, scope, convert=_itself)
         variables = [(v, self._aval_of(v)) for v in body.variables]
-        plan = RunPlan(body, variables, [self._stream(stream) for stream in body.draws])
-        plan.asks_state = asks_state
-        plan.gives = [type(node.aval) is not tuple for node in wanted]
-        return plan
+        gives = [type(node.aval) is not tuple for node in wanted]
+        return RunPlan(body, variables, [self._stream(stream) for stream in body.draws], asks_state, gives)
 
-    def _run_eagerly(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
+    def _run_eagerly(self, wanted: Sequence[Node], feeds: Feeds) -> list[Any]:
         """Run fetches with shapes that depend on values, op by op."""
-        given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
         scope = ValueScope(self._aval_of, self.value_of)
-        fed = {node: np.asarray(node.value) for node in given.values()}
+        fed = {node: np.asarray(node.value) for node in feeds.values()}
         tape = GradientTape(persistent=True)
-        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
+        replay = Replay(self._graph, feeds, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
         with tracing.as_function(), tape, seeds.at_once():
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
@@ -368,11 +363,11 @@ class Session:
         value = self._values.get(variable._uid)
         return variable.aval if value is None else aval(value.shape, value.dtype)
 
-    def _execute(self, plan: RunPlan, feeds: list[Any]) -> list[Any]:
+    def _execute(self, plan: RunPlan, feeds: Iterable[Node]) -> list[Any]:
         body = plan.body
-        arguments = feeds
+        arguments = [fed.value for fed in feeds]
         arguments += [self.value_of(variable) for variable, _ in plan.variables]
-        arguments += [engine.value(node) for node in plan.captures]
+        arguments += [engine.value(node) for node in body.captures]
         arguments += [stream.draw() for stream in plan.streams]
         values = execution.execute(body.program, arguments)
         count = len(values) - len(body.written)
@@ -402,7 +397,7 @@ class Session:
 class InteractiveSession(Session):
     """A Session that is the default one from its creation to `close()`, and likewise its graph, if given."""
 
-    @public
+    @unnamed
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
         self._enter(with_graph=graph is not None)
@@ -416,6 +411,10 @@ class InteractiveSession(Session):
 
 def _itself(value: Any) -> Any:
     return value
+
+
+def _leaf(array: Any) -> Node:
+    return leaf(aval(array.shape, array.dtype), array)
 
 
 def _has_value(value: Any) -> bool:
