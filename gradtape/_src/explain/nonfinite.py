@@ -15,7 +15,7 @@ from gradtape._src.core.programs.journal import Origin
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, Node, leaf
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.explain.codes.nonfinite import Assigned, Given, InBackward, InfOrigin, InForward, NanOrigin, NonFinite, Written
+from gradtape._src.explain.codes.nonfinite import Assigned, Computed, Given, InfOrigin, NanOrigin, NonFinite, Written
 from gradtape._src.explain.edges import bound_of
 from gradtape._src.explain.precision import contribution_at, in_float64, in_wide
 from gradtape._src.explain.probe import Probe, array, like, value
@@ -122,17 +122,33 @@ def _told(
     made = next((entered for entered in leaves if probe.made_under_tape(entered)), None)
     meant = _of_meant(probe, leaves) if kind is NanOrigin and guilty.node.op.broadcasting else None  # masks do not enter products
     if meant is not None and (made is None or not meant.node.op.broadcasting):
-        return kind((meant.node.code, meant.node.offset), meant.node.op.type, how=InForward())
+        return kind((meant.node.code, meant.node.offset), meant.node.op.type, how=Computed(True))
     if made is not None:
         missing = bool(np.isnan(np.asarray(value(made), np.complex128)).any())
         return kind((made.code, made.offset), how=Written(made.aval.type.name, missing))
     at = (guilty.node.code, guilty.node.offset), guilty.node.op.type
     if leaves:
         since = next(((n.code, n.offset) for n in leaves if n.code is not None), NO_LINE)
-        return kind(*at, how=Given(since, guilty.inputs.index(leaves[0])))
+        return kind(*at, how=Given(since, guilty.inputs.index(leaves[0]), _zeroed(probe, leaves[0])))
     dtype = guilty.node.aval.type.name if overflows else None
-    how = InForward(dtype) if forward else InBackward(dtype, _equal_in_spectrum(guilty))
+    how = Computed(forward, dtype, None if forward else _equal_in_spectrum(guilty))
     return kind(*at, how=how, bound=bound_of(probe, guilty))
+
+
+def _zeroed(probe: Probe, entered: Node) -> bool:
+    """Return whether the targets are finite, and the same, whatever stands in the place of a value's non-finite elements."""
+    found: list[list[np.ndarray]] = []
+    for number in (1.0, 2.0):
+        now = {entered: _cleaned(entered, number)}
+        try:
+            for entry in probe.entries:
+                if entry.node.aval.inexact and not now.keys().isdisjoint(entry.inputs):
+                    now[entry.node] = engine.record(entry.node.op, tuple([now.get(i, i) for i in entry.inputs]), entry.node.attrs)
+        except Exception:  # an op that cannot be recorded again, or gives several results
+            return False
+        found.append([value(now[target]) for target in probe.targets if target in now])
+    same = [bool(np.isfinite(a).all()) and np.array_equal(a, b) for a, b in zip(*found, strict=True)]
+    return bool(same) and all(same)
 
 
 def _equal_in_spectrum(entry: Entry) -> str | None:
@@ -241,7 +257,7 @@ def _matters(entry: Entry, nodes: list[Node]) -> bool:
     return bool((_bad(value(entry.node)) & ~_bad(value(again))).any())
 
 
-def _cleaned(node: Node) -> Node:
-    """Return a leaf with ones in place of a value's non-finite elements."""
+def _cleaned(node: Node, number: float = 1.0) -> Node:
+    """Return a leaf with a number in place of a value's non-finite elements."""
     before = value(node)
-    return leaf(node.aval, np.where(np.isfinite(before), before, np.ones((), before.dtype)))
+    return leaf(node.aval, np.where(np.isfinite(before), before, np.full((), number, before.dtype)))

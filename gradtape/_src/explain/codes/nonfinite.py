@@ -8,7 +8,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
 from gradtape._src.explain.evidence import Evidence, Said, cited
-from gradtape._src.explain.smooth import Advice, wider
+from gradtape._src.explain.smooth import wider
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.math.elementary import _pow, log
 from gradtape._src.ops.math.reduction import _mean
@@ -30,30 +30,26 @@ class Written(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The op's argument at position `at` was not finite before; `since` is the line of its origin."""
+    """The op's argument at position `at` was not finite before, `since` a line; it is `zeroed` where zeros multiply it later."""
 
     since: Line
     at: int
+    zeroed: bool
 
 
-class InForward(NamedTuple):
-    """The forward op computes the value; `dtype` is the dtype whose range is too small, if that is the reason."""
+class Computed(NamedTuple):
+    """The op computes the value, `forward` or in its gradient: `dtype` is too small for it, or values of its spectrum `equal`."""
 
+    forward: bool
     dtype: str | None = None
-
-
-class InBackward(NamedTuple):
-    """The op's gradient computes the value; `equal` names the equal eigenvalues or singular values of a decomposition."""
-
-    dtype: str | None
-    equal: str | None
+    equal: str | None = None
 
 
 class NonFinite(Evidence):
     """`reaches`: the target is not finite. `masked`: only the gradient is not finite. A `bound` makes both finite."""
 
     page = "nan"
-    how: Assigned | Written | Given | InForward | InBackward | None = None
+    how: Assigned | Written | Given | Computed | None = None
     reaches: bool = False
     masked: bool = False
     bound: Bound | None = None
@@ -77,23 +73,23 @@ class NonFinite(Evidence):
                     if missing
                     else f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
                 )
-            case Given(since, at):
+            case Given(since, at, zeroed):
                 made = f" since {cited(since)}" if text.text(since) else ""
                 cause = f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}"
-                harmless = rewritten.bounded(self.line, self.op, at, HARMLESS) if self.masked else None
+                harmless = rewritten.bounded(self.line, self.op, at, HARMLESS) if self.masked or zeroed else None
                 if harmless is not None:
-                    left = f"{w.target} leaves it out, and the derivative does not: give the line a finite value there"
-                    return Said(cause, f"{left}, `{harmless[1]}`", text.span(harmless[0]))
-                return Said(
-                    cause,
-                    "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
-                )
-            case InForward(dtype=str(dtype)) | InBackward(dtype=str(dtype)):
-                gives = (
-                    f"takes a value too small for {dtype}" if self.op == log.op.type else f"gives a value too large for {dtype}"
-                )
-                return Said(f"{self.op} in {self.written} {gives}, and it reaches {reached}", *self._smaller(dtype))
-            case InBackward(equal=str(equal)):
+                    left = f"{w.target} leaves it out, and the derivative does not"
+                    left = "a factor of 0 does not take it out" if zeroed else left
+                    return Said(cause, f"{left}: give the line a finite value there, `{harmless[1]}`", text.span(harmless[0]))
+                return Said(cause, "look for NaN and infinity in the data and variables: `tf.debugging.check_numerics(x, 'x')`")
+            case Computed(dtype=str(dtype)):
+                gives = "takes a value too small" if self.op == log.op.type else "gives a value too large"
+                cause = f"{self.op} in {self.written} {gives} for {dtype}, and it reaches {reached}"
+                half = dtype in ("float16", "bfloat16")
+                if not self.masked and (half or self.op == _pow.op.type):
+                    return Said(cause, wider(dtype, "scale the values down") if half else SMALLER)
+                return Said(cause, *at_the_edge(self, SMALLER, self.bound, masked=self.masked))
+            case Computed(equal=str(equal)):
                 return Said(
                     f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative, "
                     f"which reaches {w.source}",
@@ -101,7 +97,7 @@ class NonFinite(Evidence):
                     "eigenvalue_sum, singular_value_function or singular_value_sum, which have derivatives there; else add "
                     "something to the matrix that sets them apart",
                 )
-            case InForward():
+            case Computed(forward=True):
                 cause = f"{self.op} in {self.written} gives a value that is not finite, and it reaches {reached}"
             case _:
                 cause = f"the derivative of {self.op} in {self.written} is not finite at this value, and it reaches {w.source}"
@@ -109,16 +105,6 @@ class NonFinite(Evidence):
             mend = "look whether there are elements at all: the mean of none is NaN; "
             return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
         return Said(cause, *at_the_edge(self, FINITE, self.bound, masked=self.masked))
-
-    def _smaller(self, dtype: str) -> Advice:
-        """Return the advice for a value beyond the range of a dtype."""
-        if not self.masked and dtype in ("float16", "bfloat16"):
-            return wider(dtype, "scale the values down"), None
-        return (
-            (SMALLER, None)
-            if self.op == _pow.op.type and not self.masked
-            else at_the_edge(self, SMALLER, self.bound, masked=self.masked)
-        )
 
 
 class NanOrigin(NonFinite):

@@ -31,7 +31,7 @@ ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _im
 SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities
 LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
-MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
+MET = "nothing is left to learn from these values: try harder examples, or a margin that they do not meet"
 
 
 class Share(OfZeros):
@@ -206,7 +206,10 @@ class Underflow(OfZeros):
         size = self.magnitude
         about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {self.dtype}"
         cause = f"in {self.written} {about} underflows to 0 in {self.dtype}"
-        return Said(cause, wider(self.dtype, "scale the loss up and the gradient down"))
+        mend = wider(self.dtype, "scale the loss up and the gradient down")
+        if not size:  # no wider dtype is known to hold it
+            mend = f"look at the size, or the unit, of what goes in; or {mend.removesuffix(', or tf.float64')}"
+        return Said(cause, mend)
 
 
 class Overflow(OfZeros):
@@ -287,7 +290,8 @@ class Cancelled(OfZeros):
         return Said(
             cause,
             "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
-            f"normalization takes away what {w.source} does",
+            f"normalization takes away what {w.source} does; where one of the ways is to be a constant, as a sample is to its "
+            "own probability, stop it: tf.stop_gradient(x)",
         )
 
 
