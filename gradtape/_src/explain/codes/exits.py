@@ -194,6 +194,8 @@ def _foreign(b: Evidence) -> str | None:
         if name in FOREIGN and name not in own and not called.startswith("tf."):
             return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"
     for called, function in names:
+        if any("np" in mentioned(body) for body in own.get(called.rpartition(".")[2], ())):
+            return f"give `{called}` the tensor itself, and write it with tf.* functions in the place of NumPy's"
         root = called.partition(".")[0]
         plain = isinstance(function, ast.Name) and not hasattr(builtins, called)
         if plain and called not in own and called not in _defined(b) and root not in ("tf", "np", "math"):

@@ -38,11 +38,15 @@ class Given(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """The op computes the value, `forward` or in its gradient: `dtype` is too small for it, or values of its spectrum `equal`."""
+    """The op computes the value, `forward` or in its gradient: `dtype` is too small for it, or values of its spectrum `equal`.
+
+    `zero` names a variable of zeros from which its argument comes.
+    """
 
     forward: bool
     dtype: str | None = None
     equal: str | None = None
+    zero: str | None = None
 
 
 class NonFinite(Evidence):
@@ -104,7 +108,10 @@ class NonFinite(Evidence):
         if self.op == _mean.op.type and self.reaches:
             mend = "look whether there are elements at all: the mean of none is NaN; "
             return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
-        return Said(cause, *at_the_edge(self, FINITE, self.bound, masked=self.masked))
+        advice, place = at_the_edge(self, FINITE, self.bound, masked=self.masked)
+        if isinstance(self.how, Computed) and self.how.zero is not None:
+            cause, advice = f"{cause}, as {self.how.zero} is 0", f"start {self.how.zero} at other values than 0, or {advice}"
+        return Said(cause, advice, place)
 
 
 class NanOrigin(NonFinite):

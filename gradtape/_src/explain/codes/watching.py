@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradtape._src.core.programs.op import Op
 from gradtape._src.explain import source as text
+from gradtape._src.explain.callers import MADE, scope_of
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import RESULT, Name, Step
 from gradtape._src.explain.words import Words
@@ -57,6 +58,10 @@ class Rebound(Evidence):
 
     def said(self, w: Words) -> Said:
         name = self.name or text.stored_name(self.line) or "x"
+        if getattr(scope_of(self.line), "name", "") in MADE:
+            cause = f"{name} held Variables, and {self.written} put tensors in their place, which no tape watches"
+            compute = f"compute {name} from them in a method, or a property, that runs under the tape: this runs once"
+            return Said(cause, f"keep the Variables under a name of their own, and {compute}, where the object is made")
         each = text.one_by_one(self.line)
         if each is not None:
             cause = f"{name} held Variables, and {self.written} filled it with tensors that no tape watches"

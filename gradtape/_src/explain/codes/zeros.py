@@ -17,7 +17,7 @@ from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import contribution_at, flat, lost, underflow
 from gradtape._src.explain.probe import array, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty, never_below_zero
+from gradtape._src.explain.varied import Tried, as_it_is, elsewhere, empty, joined, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -383,8 +383,9 @@ def _left(tried: Tried) -> Evidence | None:
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
-        joined = None if live or tried.joined is None else (tried.joined.node.code, tried.joined.node.offset)
-        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=joined)
+        both = None if live else joined(tried.probe, [{entry.node}, {node}])
+        line = None if both is None else (both.node.code, both.node.offset)
+        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=line)
     if not tried.leaves:
         return None
     decides = next(i for i in entry.inputs if i.aval.dtype.kind == "b")
