@@ -52,7 +52,7 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
         node = entry.node
     forward = from_values(probe, entry)
     if forward is None and _overflows(probe, node, entry):
-        forward = _too_large(probe)
+        forward = _of_target(probe)
     forward = _behind(probe, entry if forward is None else forward) or forward
     guilty = entry if forward is None else forward
     told = _told(probe, guilty, kind, forward is not None, held_by, _overflows(probe, node, guilty))
@@ -61,12 +61,11 @@ def origin(probe: Probe, source: int, held_by: Callable[[Origin], str | None]) -
 
 def origin_of_target(probe: Probe, held_by: Callable[[Origin], str | None]) -> NonFinite | None:
     """Return the op that made the target NaN or infinite although its gradients are finite; None if no recorded op did."""
-    bad = [target for target in probe.targets if target in probe.maker and _bad_value(target)]
-    if not bad:
+    guilty = _of_target(probe)
+    if guilty is None:
         return None
-    guilty = from_values(probe, probe.maker[bad[0]]) or probe.maker[bad[0]]
-    kind = NanOrigin if _has_nan(bad[0]) else InfOrigin
-    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, bad[0], guilty)), reaches=True)
+    kind = NanOrigin if any(map(_has_nan, probe.targets)) else InfOrigin
+    return replace(_told(probe, guilty, kind, True, held_by, _overflows(probe, guilty.node, guilty)), reaches=True)
 
 
 def _behind(probe: Probe, entry: Entry) -> Entry | None:
@@ -194,8 +193,8 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
     return wide is not None and not _bad(array(wide)).any()
 
 
-def _too_large(probe: Probe) -> Entry | None:
-    """Return the op that made the target infinite, if it is."""
+def _of_target(probe: Probe) -> Entry | None:
+    """Return the op that made the target NaN or infinite; None if it is finite, or no recorded op did."""
     bad = [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
     return from_values(probe, bad[0]) if bad else None
 

@@ -130,12 +130,9 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         return f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
         return "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
-    instead = {
-        "numpy": "try to leave out `.numpy()` and to go on with the tensor",
-        "float": "try to leave out `float()` and to go on with the tensor",
+    instead = {way: f"try to leave out `{WAYS[way]}` and to go on with the tensor" for way in ("numpy", "float", "complex")} | {
         "int": "an integer has no derivative: go on with the tensor where its value counts; where it says which elements are "
         "taken, interpolate between them (for images tf.image.crop_and_resize)",
-        "complex": "try to leave out `complex()` and to go on with the tensor",
         "jax": "lift the JAX function onto the tape with tf.jax_function",
         "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
