@@ -261,19 +261,6 @@ def line_in(name: str, at: int) -> Line:
     return (None if whole is None else _instruction(compile(whole, name, "exec"), at)) or NO_LINE
 
 
-def one_by_one(line: Line) -> str | None:
-    """Return a loop that assigns the items of a list comprehension to their Variables; None for any other statement."""
-    found = statement(line)
-    made = found.value if isinstance(found, ast.Assign) else None
-    if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
-        return None
-    each = made.generators[0]
-    called = next((n.id for n in within(each.target, ast.Name) if n.id in named_in(made.elt)), None)
-    if called is None:
-        return None
-    return f"for {ast.unparse(each.target).strip('()')} in {ast.unparse(each.iter)}: {called}.assign({ast.unparse(made.elt)})"
-
-
 @functools.lru_cache(64)
 def _parsed(text: str) -> ast.Module | None:
     try:
