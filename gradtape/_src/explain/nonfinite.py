@@ -154,8 +154,7 @@ def _zeroed(probe: Probe, entered: Node) -> bool:
         except Exception:  # an op that cannot be recorded again, or gives several results
             return False
         found.append([value(now[target]) for target in probe.targets if target in now])
-    same = [bool(np.isfinite(a).all()) and np.array_equal(a, b) for a, b in zip(*found, strict=True)]
-    return bool(same) and all(same)
+    return bool(found[0]) and all(np.isfinite(a).all() and np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
 
 def _equal_in_spectrum(entry: Entry) -> str | None:

@@ -82,8 +82,7 @@ class NonFinite(Evidence):
                 cause = f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}"
                 harmless = rewritten.bounded(self.line, self.op, at, HARMLESS) if self.masked or zeroed else None
                 if harmless is not None:
-                    left = f"{w.target} leaves it out, and the derivative does not"
-                    left = "a factor of 0 does not take it out" if zeroed else left
+                    left = "a factor of 0 keeps it" if zeroed else f"{w.target} leaves it out, and the derivative does not"
                     return Said(cause, f"{left}: give the line a finite value there, `{harmless[1]}`", text.span(harmless[0]))
                 return Said(cause, "look for NaN and infinity in the data and variables: `tf.debugging.check_numerics(x, 'x')`")
             case Computed(dtype=str(dtype)):

@@ -130,8 +130,7 @@ class Stopped(OfOp):
 
     def said(self, w: Words) -> Said:
         option = "back_prop=False" if "back_prop" in text.keywords(self.line) else ""
-        makes = f"{option} in {self.written} makes its results constants"
-        cause = makes if option else f"stop_gradient in {self.written} makes its argument a constant"
+        cause = f"{option or 'stop_gradient'} in {self.written} makes a constant of what it is given"
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
