@@ -177,11 +177,12 @@ class View:
         return bool(apart) and any(map(self.sees, given))
 
     def was_active(self, name: Name) -> bool:
-        """Return whether the tape watches a value automatically, or any value on which it depends."""
+        """Return whether the tape watches a value automatically, or recorded it and watches any value on which it depends."""
         step = self.history.steps.get(name)
         if step is None or step.how == RESULT:
             return False
-        return name in self._automatic() or not self._roots().isdisjoint(self.history.before(step.inputs))
+        before = self.history.before(step.inputs) if self.sees(step.at) else ()
+        return name in self._automatic() or not self._roots().isdisjoint(before)
 
     def _automatic(self) -> set[Name]:
         """Return the values of the variables that the tape watches automatically."""

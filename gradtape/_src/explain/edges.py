@@ -148,8 +148,6 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
             advice = f"add a small number before the root: `tf.sqrt(tf.math.reduce_variance({of}) + 1e-12)`"
             return advice, None if call is None else text.span(call)
         return at_the_edge(b, otherwise, None, NORM, masked)
-    if op == DIVIDE and (unit := rewritten.unit(b.line)) is not None:
-        return f"try the function that is finite at 0: `{unit[1]}`", text.span(unit[0])
     if op == NORM and (given := text.keywords(b.line, op)):
         if len(text.operands(b.line, op)) > 1 or not given.keys() <= {"axis", "keepdims"}:
             return own, None

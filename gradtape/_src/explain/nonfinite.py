@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
+from gradtape._src.core.engine import engine
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Origin
 from gradtape._src.core.programs.op import Op
-from gradtape._src.core.programs.program import ELEMENT, Node
+from gradtape._src.core.programs.program import ELEMENT, Node, leaf
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain.codes.nonfinite import Assigned, Computed, Given, InfOrigin, NanOrigin, NonFinite, Written
 from gradtape._src.explain.edges import bound_of
@@ -21,11 +22,7 @@ from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.linalg.decompositions import DIGITS, _eig, _eigh, _svd
 
-SPECTRA: dict[Op, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
-    _eigh.op: ("eigenvalue", np.linalg.eigvalsh),
-    _eig.op: ("eigenvalue", np.linalg.eigvals),
-    _svd.op: ("singular value", lambda matrices: np.linalg.svd(matrices, compute_uv=False)),
-}
+SPECTRA: dict[Op, str] = {_eigh.op: "eigenvalue", _eig.op: "eigenvalue", _svd.op: "singular value"}
 Kind = type[NanOrigin] | type[InfOrigin]
 MOST = 100  # values that are examined on the way back to an infinity
 
@@ -126,21 +123,46 @@ def _told(
     at = line_of(guilty.node), guilty.node.op.type
     if leaves:
         since = next((line_of(n) for n in leaves if n.code is not None), NO_LINE)
-        return kind(*at, how=Given(since, guilty.inputs.index(leaves[0])))
-    how = Computed(forward, guilty.node.aval.type.name if overflows else None, None if forward else _equal_in_spectrum(guilty))
-    return kind(*at, how=how, bound=bound_of(probe, guilty))
+        return kind(*at, how=Given(since, guilty.inputs.index(leaves[0]), _zeroed(probe, leaves[0])))
+    bound = bound_of(probe, guilty)
+    zero = None if bound is None else _of_zeros(probe, guilty.inputs[bound.at], held_by)
+    equal = None if forward else _equal_in_spectrum(guilty)
+    return kind(*at, how=Computed(forward, guilty.node.aval.type.name if overflows else None, equal, zero), bound=bound)
+
+
+def _of_zeros(probe: Probe, node: Node | None, held_by: Callable[[Origin], str | None]) -> str | None:
+    """Return the name of the variable whose zeros make a value all zeros; None for other values."""
+    while node is not None and not np.any(value(node)):
+        if (name := held_by(journal.origin_of(node))) is not None:
+            return name
+        inputs = probe.maker[node].inputs if node in probe.maker else ()
+        node = next((i for i in inputs if type(i.aval) is not tuple and i.aval.inexact and not np.any(value(i))), None)
+    return None
+
+
+def _zeroed(probe: Probe, entered: Node) -> bool:
+    """Return whether the targets are finite, and the same, whatever stands in the place of a value's non-finite elements."""
+    found: list[list[np.ndarray]] = []
+    for number in (1.0, 2.0):
+        now = {entered: leaf(entered.aval, finite(entered, value(entered), number))}
+        try:
+            for entry in probe.entries:
+                if entry.node.aval.inexact and not now.keys().isdisjoint(entry.inputs):
+                    now[entry.node] = engine.record(entry.node.op, tuple([now.get(i, i) for i in entry.inputs]), entry.node.attrs)
+        except Exception:  # an op that cannot be recorded again, or gives several results
+            return False
+        found.append([value(now[target]) for target in probe.targets if target in now])
+    return bool(found[0]) and all(np.isfinite(a).all() and np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
 
 def _equal_in_spectrum(entry: Entry) -> str | None:
     """Return the eigenvalues or singular values of a decomposition that are equal to rounding, or zero, in words; else None."""
-    spectrum = SPECTRA.get(entry.node.op.plain)
-    if spectrum is None:
+    name, found = SPECTRA.get(entry.node.op.plain), engine.value(entry.node)
+    if name is None:
         return None
-    name, values_of = spectrum
-    matrices = np.asarray(value(entry.inputs[0]))
-    matrices = matrices.astype(np.promote_types(matrices.dtype, np.float32))
-    rounding = DIGITS * float(np.finfo(matrices.dtype).eps)
-    for values in values_of(matrices).reshape(-1, min(matrices.shape[-2:])):
+    spectra = np.asarray(found[0] if type(entry.node.aval) is tuple else found)
+    rounding = DIGITS * float(np.finfo(np.promote_types(spectra.dtype, np.float32)).eps)
+    for values in spectra.reshape(-1, spectra.shape[-1]):
         near = np.abs(values[:, None] - values) <= rounding * np.abs(values).max(initial=0.0)
         if (pairs := np.argwhere(np.triu(near, 1))).size:
             return f"{name}s {pairs[0][0] + 1} and {pairs[0][1] + 1} are equal"

@@ -67,9 +67,9 @@ def in_wide(node: Node, values: np.ndarray) -> np.ndarray:
     return wide(values)
 
 
-def finite(node: Node, values: np.ndarray) -> np.ndarray:
-    """Return values with ones in place of those that are not finite."""
-    return np.where(np.isfinite(values), values, np.ones((), values.dtype)) if node.aval.inexact else values
+def finite(node: Node, values: np.ndarray, number: float = 1.0) -> np.ndarray:
+    """Return values with a number in place of those that are not finite."""
+    return np.where(np.isfinite(values), values, np.full((), number, values.dtype)) if node.aval.inexact else values
 
 
 def lost(probe: Probe, node: Node) -> float | None:

@@ -29,11 +29,7 @@ NUMPY = {
         "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
     )
 } | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
-METHODS = {  # methods of arrays
-    "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "prod": "reduce_prod",
-    "std": "math.reduce_std", "var": "math.reduce_variance", "squeeze": "squeeze", "transpose": "transpose",
-    "clip": "clip_by_value",
-}  # fmt: skip
+METHODS = {"mean", "sum", "max", "min", "prod", "std", "var", "squeeze", "transpose", "clip"}  # of arrays
 SAMPLED = {  # random numbers as functions of two parameters and of noise that does not depend on them
     "random.normal": "{0} + ({1}) * tf.random.normal(tf.shape({0}))",
     "random.uniform": "{0} + ({1} - ({0})) * tf.random.uniform(tf.shape({0}))",
@@ -44,7 +40,7 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
     "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
     "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)", "log(det(x))": "tf.linalg.slogdet(x)[1]",
-    "log(prod(x))": "tf.reduce_sum(tf.math.log(x), rest)",
+    "log(prod(x))": "tf.reduce_sum(tf.math.log(x), rest)", "normalize(x)[0]": "tf.math.l2_normalize(x, rest)",
 }  # fmt: skip
 ITERATING = ("list", "map", "zip", "enumerate", "tuple", "reversed")  # these take tensors as well as arrays
 HARMLESS = {acos.op.type: 0.0, asin.op.type: 0.0, atanh.op.type: 0.0, acosh.op.type: 2.0}  # their edge is at 1
@@ -75,17 +71,20 @@ def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
     return list(found.items())
 
 
-def without_call(line: Line) -> str | None:
-    """Rewrite the statement with the line's `stop_gradient` call replaced by its argument; None if the call is ambiguous."""
+def without_stop(line: Line) -> str | None:
+    """Rewrite the statement without the line's `stop_gradient` call, or its `back_prop=False`; None if the call is ambiguous."""
     found, (at, _, column, _) = text.statement(line), text.position(line)
     if not isinstance(found, SIMPLE):
         return None
-    called = [n for n in within(found, ast.Call) if ast.unparse(n.func).endswith("stop_gradient") and n.args]
+    calls = within(found, ast.Call)
+    called = [(n, n.args[0]) for n in calls if ast.unparse(n.func).endswith("stop_gradient") and n.args]
+    loops = [(n, [k for k in n.keywords if k.arg != "back_prop"]) for n in calls]
+    called += [(n, ast.Call(n.func, n.args, kept)) for n, kept in loops if len(kept) < len(n.keywords)]
     if len(called) > 1:
-        called = [n for n in called if (n.lineno, n.col_offset) == (at, column)]
+        called = [(n, new) for n, new in called if (n.lineno, n.col_offset) == (at, column)]
     if len(called) != 1:
         return None
-    whole = _with(found, called[0], ast.unparse(called[0].args[0]))
+    whole = _with(found, called[0][0], ast.unparse(called[0][1]))
     return whole if len(whole) <= text.LONGEST and "\n" not in whole else None
 
 
@@ -144,13 +143,6 @@ def _terms(node: ast.expr) -> tuple[list[str], list[str]]:
             return [ast.unparse(node)], []
 
 
-def unit(line: Line) -> tuple[ast.expr, str] | None:
-    """Return `tf.linalg.normalize(x)[0]` in the statement, and `tf.math.l2_normalize(x)` for it; None without one."""
-    call, given = argument_of("linalg.normalize", line) or (None, "")
-    whole = [n for n in within(text.statement(line), ast.Subscript) if n.value is call and ast.unparse(n.slice) == "0"]
-    return (whole[0], f"tf.math.l2_normalize({given})") if whole else None
-
-
 def argument_of(name: str, line: Line) -> tuple[ast.Call, str] | None:
     """Return the only call in the statement of a function whose name ends in `name`, and its arguments; else None."""
     calls = within(text.statement(line), ast.Call)
@@ -165,7 +157,7 @@ def stable(line: Line) -> tuple[ast.expr, str] | None:
     """
     own, name = text.expression_at(line), text.stored_name(line)
     later = [n for n in _after(line) if name is not None and name in mentioned(n)]
-    for node in [part for n in (own, text.statement(line), *later) for part in within(n, (ast.Call, ast.BinOp))]:
+    for node in [part for n in (own, text.statement(line), *later) for part in within(n, (ast.Call, ast.BinOp, ast.Subscript))]:
         for formula, function in STABLE.items():
             found: dict[str, str] = {}
             if _fits(_parsed(formula), node, line, found):
@@ -196,6 +188,8 @@ def _fits(formula: ast.AST, node: ast.expr, line: Line, found: dict[str, str]) -
             return type(sign) is type(same) and _fits(operand, given, line, found)
         case ast.BinOp(left, operator, right), ast.BinOp(first, same, second):
             return type(operator) is type(same) and _fits(left, first, line, found) and _fits(right, second, line, found)
+        case ast.Subscript(operand, index), ast.Subscript(given, same):
+            return ast.unparse(index) == ast.unparse(same) and _fits(operand, given, line, found)
         case ast.Call(func=ast.Name(name), args=[operand]), ast.Call(args=[given, *others], keywords=named) as call:
             found["rest"] = ", ".join(filter(None, [found.get("rest"), *map(ast.unparse, [*others, *named])]))
             return _is(call, name) and _fits(operand, given, line, found)
@@ -268,8 +262,8 @@ def _operand(node: ast.expr | None) -> ast.expr | None:
 
 
 def _is(call: ast.Call, name: str) -> bool:
-    """Return whether a call is of a function named `name`: `tf.math.log`, `np.log` or `reduce_log` for `log`."""
-    return re.fullmatch(rf"(?:\w+_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
+    """Return whether a call is of a function named `name`: `tf.math.log` for `log`, `np.sum` or `tf.reduce_sum` for `sum`."""
+    return re.fullmatch(rf"(?:reduce_)?{name}", ast.unparse(call.func).rpartition(".")[2]) is not None
 
 
 class _Put(ast.NodeTransformer):
@@ -352,7 +346,7 @@ class _ToTensors(ast.NodeTransformer):
         if isinstance(array, ast.Attribute) and ast.unparse(array).startswith(("tf.", "np.")):  # a module, not an array
             return None
         if name in METHODS:
-            return ast.Call(_parsed(f"tf.{METHODS[name]}"), [array, *node.args], node.keywords)
+            return ast.Call(_parsed(f"tf.{NUMPY[name]}"), [array, *node.args], node.keywords)
         if name == "astype" and len(written) == 1 and written[0] in FLOATING:
             dtype = "float64" if written[0] == "float" else written[0]
             return ast.Call(_parsed("tf.cast"), [array, _parsed(f"tf.{dtype}")], [])

@@ -249,15 +249,6 @@ def line_in(name: str, at: int) -> Line:
     return (None if whole is None else _instruction(compile(whole, name, "exec"), at)) or NO_LINE
 
 
-def one_by_one(line: Line) -> str | None:
-    """Return a loop that assigns the items of a list comprehension to their Variables; None for any other statement."""
-    match statement(line):
-        case ast.Assign(value=ast.ListComp(elt=made, generators=[ast.comprehension(target=each, iter=over, ifs=[])])):
-            name = next((n.id for n in within(each, ast.Name) if n.id in named_in(made)), None)
-            return name and f"for {ast.unparse(each).strip('()')} in {ast.unparse(over)}: {name}.assign({ast.unparse(made)})"
-    return None
-
-
 @functools.lru_cache(64)
 def _parsed(text: str) -> ast.Module | None:
     try:

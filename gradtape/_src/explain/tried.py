@@ -27,7 +27,7 @@ class Trials:
     """
 
     def __init__(self, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
-        self._run, self._left, self._copies = run, seconds, 0
+        self._run, self._left, self._copies, self._zeros = run, seconds, 0, ""
 
     def told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
         """Return the Diagnosis with the successful change as its fix, or with the reason why there is none."""
@@ -39,7 +39,7 @@ class Trials:
         if mended is None:
             return replace(diagnosis, _tried="advice, whose code was tried and is not enough")
         others = tuple([d for d in diagnosis.also if d._apart])  # paths that stay broken although there is a gradient now
-        enough = "fix, tried; what is cut besides stays so" if others else "fix, tried"
+        enough = "fix, tried; what is cut besides stays so" if others else f"fix, tried{self._zeros}"
         return replace(diagnosis, mend="\n".join(diff(mended)), also=others, _tried=enough)
 
     def _hindered(self, finding: Finding) -> str:
@@ -63,6 +63,7 @@ class Trials:
                 continue
             left = [f for f in found if not _answered(f, group, there)]
             if not left:
+                self._zeros = "; the gradient is 0 then" if any(f.position == group[0].position for f in found) else ""
                 return changed
             again = next((f.diagnosis for f in left if f.last == group[0].nth), None)
             if again is not None and deep > 1 and not _same(again, said, fix):

@@ -155,19 +155,6 @@ class Tried:
         return entry, factor
 
     @property
-    def joined(self) -> Entry | None:
-        """The op that combines this op's result with another result of the same input; None if there is none."""
-        after, beside = {self.entry.node}, {self.node}
-        for entry in self.probe.entries:
-            if entry is not self.entry and (past := beside.intersection(entry.inputs)):
-                if after.intersection(entry.inputs) - past:
-                    return entry
-                beside.add(entry.node)
-            elif after.intersection(entry.inputs):
-                after.add(entry.node)
-        return None
-
-    @property
     def chooses(self) -> bool:
         """Whether the op only selects: from changed inputs it returns their own elements, equal values or an equal derivative."""
         if self.entry.node.op is CUSTOM:  # a custom gradient says nothing about the op's values
@@ -180,6 +167,17 @@ class Tried:
             return True
         here, far = map(self._passed, (as_it_is, moves[0]))
         return here is not None and far is not None and bool(np.any(here)) and np.array_equal(here, far)
+
+
+def joined(probe: Probe, ways: list[set[Node]]) -> Entry | None:
+    """Return the first op that takes values of two ways; each is a set of nodes, to which what comes of them is added."""
+    for entry in probe.entries:
+        reached = [way for way in ways if not way.isdisjoint(entry.inputs)]
+        if len(reached) > 1:
+            return entry
+        if reached and not any(entry.node in way for way in ways):
+            reached[0].add(entry.node)
+    return None
 
 
 def never_below_zero(probe: Probe, entry: Entry | None) -> bool:

@@ -43,7 +43,7 @@ class Words(NamedTuple):
     name_of: Callable[[Any], str]
     held_by: Callable[[Name], str | None]
 
-    def diagnosis(self, broken: Evidence, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
+    def diagnosis(self, broken: Evidence) -> Diagnosis:
         """Return the Diagnosis of a break."""
         said = broken.said(self)
         if broken.decides:
@@ -59,11 +59,13 @@ class Words(NamedTuple):
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked)
         sentences = _sentence(said.cause), _sentence(said.mend)
-        return Diagnosis(broken.code, file, line, broken.op, *sentences, also, process, made, _apart=broken.apart)
+        return Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, made, _apart=broken.apart)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first break on a path, with the others under `also`."""
-        return self.diagnosis(breaks[0], tuple([replace(self.diagnosis(b), process="") for b in breaks[1:]]))
+        first = self.diagnosis(breaks[0])
+        _same, *others = dict.fromkeys([replace(d, process="") for d in (first, *map(self.diagnosis, breaks[1:]))])
+        return replace(first, also=tuple(others))
 
 
 def _as_called(broken: Evidence, cause: str) -> str:

@@ -16,7 +16,7 @@ from gradtape._src.explain.codes.zeros import Cancelled, PiecewiseConstant, Unde
 from gradtape._src.explain.evidence import Evidence, of_zeros
 from gradtape._src.explain.probe import Probe, array, line_of, ones_like
 from gradtape._src.explain.source import NO_LINE
-from gradtape._src.explain.varied import Tried, dense, empty
+from gradtape._src.explain.varied import Tried, dense, empty, joined
 from gradtape._src.ops.array.shape import _stop_gradient
 
 WAYS = 8  # paths from a source to the target that are examined
@@ -130,8 +130,9 @@ def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
             continue
         passed = [(entry, probe.contribution(entry, node, probe.total[entry.node])) for entry in probe.leads_on(node)]
         meeting = [entry for entry, given in passed if given is not None and np.any(array(given) * zero)]
-        if meeting:
-            return meeting[-1]
+        if meeting:  # a function that is called several times uses the value at one line
+            once = len({line_of(entry.node) for entry in meeting}) < len(meeting)
+            return (joined(probe, [{entry.node} for entry in meeting]) if once else None) or meeting[-1]
     return None
 
 

@@ -102,9 +102,9 @@ def weights_in_a_list():
             self.weights = [tf.Variable(tf.ones([2, 2])) for _ in range(3)]
 
         def __call__(self, x):
-            for w in self.weights[:2]:
+            for w in self.weights[:2]:  # <- branch_not_taken
                 x = tf.tanh(x @ w)
-            return tf.reduce_sum(x)  # <- unused
+            return tf.reduce_sum(x)
 
     net = Net()
     with tf.GradientTape() as tape:

@@ -14,4 +14,4 @@ def step(a, b):
 
 
 step(tf.constant([[1.0, 0.0]]), tf.constant([[0.0, 1.0]]))
-# Advice: a larger margin
+# Advice: a margin that they do not meet

@@ -37,10 +37,10 @@ class BranchNotTaken(Evidence):
     code, named = "branch_not_taken", "the condition, loop or `except`"
     when = "the source is used in a branch that did not run; also in a loop that never came to it, or in a `try` that failed"
     harmless = True
-    of: Literal["branch", "loop", "try", "one"]  # "one": a loop skipped this item
+    of: Literal["branch", "loop", "try", "one", "rest"]  # a loop skipped this item ("one"), or ended before it ("rest")
     flag: str | None = None  # the argument that selects the branch, such as `training=True`
     by_value: bool = True  # the condition is a tensor
-    wanted: str | None = None  # the setting that selects the branch, if Python decides: "`self.deep` true"
+    wanted: str | None = None  # the setting that selects the branch: "`self.deep` true"
 
     def said(self, w: Words) -> Said:
         match self.of:
@@ -54,6 +54,13 @@ class BranchNotTaken(Evidence):
             case "one":
                 cause = f"{w.source} is held by what the loop around {self.written} goes through, and is passed over there"
                 return Said(cause, f"let the condition take it in, or leave {w.source} out of the sources")
+            case "rest":
+                cause = f"{w.source} is held by what the loop {self.written} goes through, and the loop ended before it"
+                return Said(
+                    cause,
+                    "look where it begins and ends: `zip` ends with the shortest of what it is given; or leave "
+                    f"{w.source} out of the sources",
+                )
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
@@ -62,7 +69,7 @@ class BranchNotTaken(Evidence):
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
-                if self.wanted is not None:
+                if self.wanted is not None and not self.by_value:
                     return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources", whole=False)
                 if not self.by_value:
                     return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
@@ -88,8 +95,13 @@ def not_taken(case: Apart) -> Evidence | None:
     ran = Ran(_lines(view, case.used), None if view.tape is None else view.tape.lines)
     files = [Unrun(name, file_of(tree), ran, frame) for name in ran.files if (tree := text.tree(name)) is not None]
     found = next((b for file in files if names and (b := file.first(names)) is not None), None)
-    all_holders = holders(case.source.variable, frame, set()) if found is None and files else set()
-    return found or next((b for file in files if all_holders and (b := file.passed_over(all_holders)) is not None), None)
+    if found is not None or not files:
+        return found
+    variable, used = case.source.variable, view.history.used_variables(case.used)
+    every = holders(variable, frame, set())
+    beside = set() if uses_under_tape(view, case.source.names) else every - holders(variable, frame, used)  # hold used ones, too
+    passes = [(file, held, held is beside) for held in (every, beside) for file in files if held]
+    return next((b for file, held, ended in passes if (b := file.passed_over(held, ended)) is not None), None)
 
 
 @of_no_way(125)
@@ -139,14 +151,19 @@ class Unrun:
                 waiting += [given for given in self._file.given(use) if given not in waiting]
         return None
 
-    def passed_over(self, holders: set[str]) -> BranchNotTaken | None:
-        """Return the evidence for a condition in a loop over the parts of a holder, which may skip the source."""
+    def passed_over(self, holders: set[str], ended: bool) -> BranchNotTaken | None:
+        """Return the evidence for a condition in a loop over the parts of a holder, which may skip the source.
+
+        With `ended`, a loop without a condition that ran for other parts ended before the source.
+        """
         for loop, names in self._file.loops(holders):
             for use in self._file.uses(loop, names):
                 function, choices, _ = self._file.way(use)
                 inside = [c for c in choices if isinstance(c.part, ast.If) and loop in self._file.above(c.part)]
-                if inside and self._entered(function) and self._counts(use, function) and not self._asks(function, loop):
-                    return BranchNotTaken(text.line_in(self._name, inside[-1].part.lineno), of="one")
+                ran = inside or (ended and self._ran.saw(self._name, loop.body, loop.lineno))
+                if ran and self._entered(function) and self._counts(use, function, loop):
+                    at = inside[-1].part if inside else loop
+                    return BranchNotTaken(text.line_in(self._name, at.lineno), of="one" if inside else "rest")
         return None
 
     def _evidence(self, choice: Choice) -> BranchNotTaken:
@@ -157,10 +174,7 @@ class Unrun:
         line = text.line_in(self._name, part.lineno)
         asked = next((getattr(part, name) for name in ("test", "iter", "subject") if hasattr(part, name)), None)
         by_value = asked is None or self._ran.saw(self._name, [asked], sys.maxsize)
-        condition, true = _condition(part, choice.branch)
-        truth = "true" if true else "false"
-        wanted = f"`{ast.unparse(condition)}` {truth} there" if not by_value and isinstance(condition, SIMPLE) else None
-        flag = _flag(line, condition, true)
+        flag, wanted = _setting(line, part, choice.branch)
         return BranchNotTaken(line, of="loop" if loop else "branch", flag=flag, by_value=by_value, wanted=wanted)
 
     def _decided(self, use: ast.AST, deferred: ast.AST | None = None) -> Choice | None:
@@ -173,7 +187,7 @@ class Unrun:
         if use in self._seen:
             return None
         self._seen.add(use)
-        choices = [c for c in choices if self._counts(use, function) and not self._asks(function, c.part)]
+        choices = [c for c in choices if self._counts(use, function, c.part)]
         own: Choice | None = next((c for c in reversed(choices) if not self._ran_in(c)), None)
         if self._entered(function) and own is not None:
             return own
@@ -196,14 +210,14 @@ class Unrun:
             return not any(handler.lineno in self._ran.noted.get(self._name, ()) for handler in choice.part.handlers)
         return self._ran.saw(self._name, choice.branch, sys.maxsize if isinstance(choice.part, ast.Call) else choice.part.lineno)
 
-    def _asks(self, function: Any, part: Any) -> bool:
-        """Return whether a part of the asking function contains the gradient call, or follows it."""
-        return bool(self._asking) and function is self._asker and self._asking <= (part.end_lineno or 0)
+    def _counts(self, use: ast.AST, function: Any, part: Any) -> bool:
+        """Return whether a use is under a tape, and the part of the asking function around it ends before the gradient call.
 
-    def _counts(self, use: ast.AST, function: Any) -> bool:
-        """Return whether a use is under a tape. In a function that opens no tape every use counts, as it may be called there."""
+        In a function that opens no tape every use counts, as it may be called there.
+        """
+        asks = bool(self._asking) and function is self._asker and self._asking <= (part.end_lineno or 0)
         tapes = self._file.tapes.get(function, ())
-        return (not tapes and function is not None) or any(n in tapes for n in self._file.above(use))
+        return not asks and ((not tapes and function is not None) or any(n in tapes for n in self._file.above(use)))
 
 
 class Choice(NamedTuple):
@@ -337,28 +351,23 @@ def _last(node: ast.expr) -> str:
     return ""
 
 
-def _condition(node: ast.AST, missed: Sequence[ast.AST]) -> tuple[ast.expr | None, bool]:
-    """Return the condition of an `if` without its `not`, and whether a branch needs it to be true; None for other statements."""
+def _setting(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> tuple[str | None, str | None]:
+    """Return the argument with which a branch would have run, "deep=True"; else the setting, in words: "`self.deep` true"."""
     if not isinstance(node, (ast.If, ast.IfExp)):
-        return None, True
+        return None, None
     asked, wanted = node.test, missed in (node.body, [node.body])
     while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
         asked, wanted = asked.operand, not wanted
-    return asked, wanted
-
-
-def _flag(line: Line, condition: ast.expr | None, true: bool) -> str | None:
-    """Return the argument of the line's function that makes a condition `true` or false; None if no argument alone decides."""
-    match condition:
-        case ast.Name(name):
-            wanted = str(true)
-        case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as how], [ast.Constant(None)]):
-            wanted = "None" if isinstance(how, ast.Is) == true else "…"
-        case _:
-            return None
+    value, words = str(wanted), str(wanted).lower()
+    match asked:
+        case ast.Compare(left, [ast.Is() | ast.IsNot() as how], [ast.Constant(None)]):
+            asked, (value, words) = left, ("None", "None") if isinstance(how, ast.Is) == wanted else ("…", "other than None")
     arguments = getattr(scope_of(line), "args", None)
     given = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]] if isinstance(arguments, ast.arguments) else []
-    return f"{name}={wanted}" if name in given else None
+    if isinstance(asked, ast.Name) and asked.id in given:
+        return f"{asked.id}={value}", None
+    plain = isinstance(asked, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    return None, f"`{ast.unparse(asked)}` {words} there" if plain else None
 
 
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:

@@ -130,12 +130,9 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         return f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
     if re.search(r"\]\s*=[^=]", written) and how in ("float", "__array__"):
         return "collect the tensors in a list and join them, `tf.stack(values)`, in the place of an array that is filled"
-    instead = {
-        "numpy": "try to leave out `.numpy()` and to go on with the tensor",
-        "float": "try to leave out `float()` and to go on with the tensor",
+    instead = {way: f"try to leave out `{WAYS[way]}` and to go on with the tensor" for way in ("numpy", "float", "complex")} | {
         "int": "an integer has no derivative: go on with the tensor where its value counts; where it says which elements are "
         "taken, interpolate between them (for images tf.image.crop_and_resize)",
-        "complex": "try to leave out `complex()` and to go on with the tensor",
         "jax": "lift the JAX function onto the tape with tf.jax_function",
         "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
@@ -193,6 +190,8 @@ def _foreign(b: Evidence) -> str | None:
         name = called.rpartition(".")[2]
         if name in FOREIGN and name not in own and not called.startswith("tf."):
             return f"try {FOREIGN[name]} in the place of `{called}`, with the tensor itself"
+        if any("np" in mentioned(body) for body in own.get(name, ())):
+            return f"give `{called}` the tensor itself, and write it with tf.* functions in the place of NumPy's"
     known = {*own, *dir(builtins), *[n.name for n in within(whole, ast.ClassDef)], *named_in(whole, ast.Store)}
     other = next((f.id for f in functions if isinstance(f, ast.Name) and f.id not in known), None)
     return other and f"try what computes the same as `{other}` with tf.* functions, or wrap it in tf.custom_gradient"

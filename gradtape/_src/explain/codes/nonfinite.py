@@ -8,7 +8,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
 from gradtape._src.explain.evidence import Evidence, Said, cited
-from gradtape._src.explain.smooth import Advice, wider
+from gradtape._src.explain.smooth import wider
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.math.elementary import _pow, log
 from gradtape._src.ops.math.reduction import _mean
@@ -30,22 +30,23 @@ class Written(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The op's argument at position `at` was not finite before; `since` is the line of its origin."""
+    """The op's argument at position `at` was not finite before, `since` a line; it is `zeroed` where zeros multiply it later."""
 
     since: Line
     at: int
+    zeroed: bool
 
 
 class Computed(NamedTuple):
-    """The op computes the value itself, or its gradient does if not `forward`.
+    """The op computes the value, `forward` or in its gradient: `dtype` is too small for it, or values of its spectrum `equal`.
 
-    `dtype` is the dtype whose range is too small, if that is the reason. `equal` names a decomposition's equal eigenvalues or
-    singular values.
+    `zero` names a variable of zeros from which its argument comes.
     """
 
     forward: bool
     dtype: str | None = None
     equal: str | None = None
+    zero: str | None = None
 
 
 class NonFinite(Evidence):
@@ -76,20 +77,21 @@ class NonFinite(Evidence):
                     if missing
                     else f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
                 )
-            case Given(since, at):
+            case Given(since, at, zeroed):
                 made = f" since {cited(since)}" if text.text(since) else ""
                 cause = f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}"
-                harmless = rewritten.bounded(self.line, self.op, at, HARMLESS) if self.masked else None
+                harmless = rewritten.bounded(self.line, self.op, at, HARMLESS) if self.masked or zeroed else None
                 if harmless is not None:
-                    left = f"{w.target} leaves it out, and the derivative does not: give the line a finite value there"
-                    return Said(cause, f"{left}, `{harmless[1]}`", text.span(harmless[0]))
-                return Said(
-                    cause,
-                    "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
-                )
+                    left = "a factor of 0 keeps it" if zeroed else f"{w.target} leaves it out, and the derivative does not"
+                    return Said(cause, f"{left}: give the line a finite value there, `{harmless[1]}`", text.span(harmless[0]))
+                return Said(cause, "look for NaN and infinity in the data and variables: `tf.debugging.check_numerics(x, 'x')`")
             case Computed(dtype=str(dtype)):
                 gives = "takes a value too small" if self.op == log.op.type else "gives a value too large"
-                return Said(f"{self.op} in {self.written} {gives} for {dtype}, and it reaches {reached}", *self._smaller(dtype))
+                cause = f"{self.op} in {self.written} {gives} for {dtype}, and it reaches {reached}"
+                half = dtype in ("float16", "bfloat16")
+                if not self.masked and (half or self.op == _pow.op.type):
+                    return Said(cause, wider(dtype, "scale the values down") if half else SMALLER)
+                return Said(cause, *at_the_edge(self, SMALLER, self.bound, masked=self.masked))
             case Computed(equal=str(equal)):
                 return Said(
                     f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative, "
@@ -105,15 +107,10 @@ class NonFinite(Evidence):
         if self.op == _mean.op.type and self.reaches:
             mend = "look whether there are elements at all: the mean of none is NaN; "
             return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
-        return Said(cause, *at_the_edge(self, FINITE, self.bound, masked=self.masked))
-
-    def _smaller(self, dtype: str) -> Advice:
-        """Return the advice for a value beyond the range of a dtype."""
-        if not self.masked and dtype in ("float16", "bfloat16"):
-            return wider(dtype, "scale the values down"), None
-        if not self.masked and self.op == _pow.op.type:
-            return SMALLER, None
-        return at_the_edge(self, SMALLER, self.bound, masked=self.masked)
+        advice, place = at_the_edge(self, FINITE, self.bound, masked=self.masked)
+        if isinstance(self.how, Computed) and self.how.zero is not None:
+            cause, advice = f"{cause}, as {self.how.zero} is 0", f"start {self.how.zero} at other values than 0, or {advice}"
+        return Said(cause, advice, place)
 
 
 class NanOrigin(NonFinite):

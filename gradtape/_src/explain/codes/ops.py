@@ -121,7 +121,8 @@ class Stopped(OfOp):
     forgotten: Line | None = None  # a line under the tape that also uses the source, and whose value is never read
 
     def said(self, w: Words) -> Said:
-        cause = f"stop_gradient in {self.written} makes its argument a constant"
+        option = "back_prop=False" if "back_prop" in text.keywords(self.line) else ""
+        cause = f"{option or 'stop_gradient'} in {self.written} makes a constant of what it is given"
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
@@ -135,8 +136,8 @@ class Stopped(OfOp):
         if self.forgotten is not None:
             cause = f"{cause}, and what {cited(self.forgotten)} computes goes no further"
             return Said(cause, f"add {text.stored_name(self.forgotten)} to {w.target}")
-        written = rewritten.without_call(self.line)
-        return Said(cause, "leave out `tf.stop_gradient`" + (f": `{written}`" if written else ""))
+        written = rewritten.without_stop(self.line)
+        return Said(cause, f"leave out `{option or 'tf.stop_gradient'}`" + (f": `{written}`" if written else ""))
 
 
 @of_steps(40)

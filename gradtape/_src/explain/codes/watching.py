@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradtape._src.core.programs.op import Op
 from gradtape._src.explain import source as text
+from gradtape._src.explain.callers import MADE, scope_of
 from gradtape._src.explain.codes.instead import uses_under_tape
 from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import RESULT, Name, Step
@@ -56,11 +57,12 @@ class Rebound(Evidence):
 
     def said(self, w: Words) -> Said:
         name = self.name or text.stored_name(self.line) or "x"
-        each = text.one_by_one(self.line)
-        if each is not None:
-            cause = f"{name} held Variables, and {self.written} filled it with tensors that no tape watches"
-            return Said(cause, f"change the Variables instead: `{each}`")
-        if self.held or w.source.startswith((f"{name}[", f"{name}.")):
+        if getattr(scope_of(self.line), "name", "") in MADE:
+            cause = f"{name} held Variables, and {self.written} put tensors in their place, which no tape watches"
+            compute = f"compute {name} from them in a method, or a property, that runs under the tape: this runs once"
+            return Said(cause, f"keep the Variables under a name of their own, and {compute}, where the object is made")
+        listed = (text.value_of(self.line, name) or "").startswith("[")
+        if self.held or listed or w.source.startswith((f"{name}[", f"{name}.")):
             return self._of_a_holder(w, name)
         new = "another Variable" if text.makes_a_variable(self.line) else "a tensor that no tape watches"
         cause = f"the name {name} was a Variable's, and {self.written} gave it to {new}"
@@ -72,7 +74,8 @@ class Rebound(Evidence):
     def _of_a_holder(self, w: Words, name: str) -> Said:
         """Return the sentences about a functional update, which replaced the Variables of an object or list by tensors."""
         cause = f"{w.source} was a Variable, and {self.written} put a tensor in its place, which no tape watches"
-        entry, new = re.fullmatch(rf"{re.escape(name)}\[([^\]]*)\]", w.source), text.value_of(self.line, name)
+        held = re.escape(name.removeprefix("self."))  # the source may have a longer path than in the line
+        entry, new = re.fullmatch(rf"(?:[\w.]+\.)?{held}\[([^\]]*)\]", w.source), text.value_of(self.line, name)
         if entry is None or new is None:
             change = f"`{w.source}.assign(…)` with the new value, and keep what holds it"
         elif entry[1].isdigit():

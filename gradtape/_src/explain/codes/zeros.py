@@ -17,7 +17,7 @@ from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import as_it_is, contribution_at, finite, flat, lost, underflow
 from gradtape._src.explain.probe import array, line_of, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, elsewhere, empty, never_below_zero
+from gradtape._src.explain.varied import Tried, elsewhere, empty, joined, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -31,7 +31,7 @@ ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _im
 SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities
 LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
-MET = "nothing is left to learn from these values: try harder examples, or a larger margin"
+MET = "nothing is left to learn from these values: try harder examples, or a margin that they do not meet"
 
 
 class Share(OfZeros):
@@ -194,7 +194,10 @@ class Underflow(OfZeros):
         size = self.magnitude
         about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {self.dtype}"
         cause = f"in {self.written} {about} underflows to 0 in {self.dtype}"
-        return Said(cause, wider(self.dtype, "scale the loss up and the gradient down"))
+        mend = wider(self.dtype, "scale the loss up and the gradient down")
+        if not size:  # no wider dtype is known to hold it
+            mend = f"look at the size, or the unit, of what goes in; or {mend.removesuffix(', or tf.float64')}"
+        return Said(cause, mend)
 
 
 class Overflow(OfZeros):
@@ -267,7 +270,8 @@ class Cancelled(OfZeros):
         return Said(
             cause,
             "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
-            f"normalization takes away what {w.source} does",
+            f"normalization takes away what {w.source} does; where one of the ways is to be a constant, as a sample is to its "
+            "own probability, stop it: tf.stop_gradient(x)",
         )
 
 
@@ -349,8 +353,9 @@ def _left(tried: Tried) -> Evidence | None:
         others = [i for i in entry.inputs if i is not node]
         live = any(i in tried.probe.maker or np.unique(value(i)).size > 1 for i in others)
         zero = not any(np.any(value(i)) for i in others)
-        joined = None if live or tried.joined is None else line_of(tried.joined.node)
-        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=joined)
+        both = None if live else joined(tried.probe, [{entry.node}, {node}])
+        line = None if both is None else line_of(both.node)
+        return Clipped(*tried.at, fraction=float(np.mean(taken)), live=live, zero=zero, joined=line)
     if not tried.leaves:
         return None
     decides = next(i for i in entry.inputs if i.aval.dtype.kind == "b")
