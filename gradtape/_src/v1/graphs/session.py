@@ -10,11 +10,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.scope import Traced, trace
-from gradtape._src.core.base.errors import FailedPreconditionError
+from gradtape._src.core.base.errors import FailedPreconditionError, invalid
 from gradtape._src.core.base.public import public
-from gradtape._src.core.engine import engine, execution, slices, tracing
+from gradtape._src.core.engine import engine, execution, slices
 from gradtape._src.core.programs.program import Node, Trace, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import to_array
@@ -29,11 +28,13 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
+from gradtape._src.v1.graphs.op_by_op import OpByOp, PartialRun, as_numpy
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.ragged_value import of_parts
-from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
+from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, needed_nodes
 
 PLANS = 256  # the number of plans kept by a session
+_numbers = itertools.count()
 
 
 class RunPlan:
@@ -128,6 +129,7 @@ class Session:
         self._plans: dict[Any, RunPlan] = {}
         self._structural: dict[Any, set[Node]] = {}  # by fetches: the feeds that determine shapes
         self._uncompiled: set[Any] = set()  # fetches with shapes that depend on values
+        self._partial: dict[str, PartialRun] = {}  # the runs in several steps by handle
         self._closed = False
         self._entered: list[ExitStack] = []
 
@@ -166,7 +168,7 @@ class Session:
     def close(self) -> None:
         """Drop the variables' values; the session cannot be used afterwards."""
         self._closed = True
-        self._values, self._plans = {}, {}
+        self._values, self._plans, self._partial = {}, {}, {}
 
     # -- running
 
@@ -176,22 +178,64 @@ class Session:
 
         `feed_dict` has values for placeholders, or for any other tensors. An operation returns None.
         """
-        if self._closed:
-            raise RuntimeError("Attempted to use a closed Session. Make a new one; its variables must be initialized again.")
-        if not self._graph.trace.nodes:
-            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        self._check_open()
         asked = Fetches(self._graph, fetches)
         feeds = self._feeds(feed_dict or {})
-        if self._graph.actions or self._graph.drawn:
-            feeds = self._before(asked.nodes, feeds)
+        feeds = self.with_drawn(asked.nodes, feeds)
         values: list[Any] = [self._at_hand(node, feeds) for node in asked.nodes]
         rest = [node for node, value in zip(asked.nodes, values, strict=True) if value is None]
         computed = iter(self._run(rest, feeds)) if rest else iter(())
         return asked.pack([next(computed) if value is None else value for value in values])
 
-    def _before(self, nodes: list[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session. Make a new one; its variables must be initialized again.")
+        if not self._graph.trace.nodes:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+
+    @public
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begin a run in several steps, and return its handle for `partial_run`.
+
+        `fetches` and `feeds` are those of all steps together.
+        """
+        self._check_open()
+        nodes = []
+        for feed in nest.flatten([] if feeds is None else feeds, expand_composites=True):
+            try:
+                nodes.append(self._graph.as_graph_element(feed, allow_operation=False).node)
+            except (KeyError, ValueError, TypeError) as error:
+                raise type(error)(f"Cannot interpret feed_list key as Tensor: {error.args[0]}") from None
+        asked = Fetches(self._graph, fetches)
+        if not asked.nodes:
+            raise invalid("Must specify at least one target to fetch or execute.")
+        handle = f"partial run {next(_numbers)}"
+        self._partial[handle] = PartialRun(self, asked.nodes, nodes)
+        return handle
+
+    @public
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Return the values of `fetches` like `run`, from these feeds and those of the run's earlier steps.
+
+        Each operation runs once for all steps. InvalidArgumentError for what `partial_run_setup` was not told, for what was fed
+        or fetched before, and for a fetch whose feeds are missing.
+        """
+        self._check_open()
+        asked = Fetches(self._graph, fetches)
+        feeds = self._feeds(feed_dict or {})
+        run = self._partial.get(handle)
+        if run is None:
+            raise invalid("Must run 'setup' before performing partial runs!")
+        results = run.step(asked.nodes, feeds)
+        if run.done:
+            del self._partial[handle]
+        return asked.pack(results)
+
+    def with_drawn(self, nodes: Sequence[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
         """Call the functions that a graph has for nodes of this run; return the feeds, including values from these."""
         graph, drawn = self._graph, dict(feeds)
+        if not (graph.actions or graph.drawn):
+            return drawn
         needed = needed_nodes(graph, nodes, feeds)
         for node in needed:
             if node in graph.actions:
@@ -215,8 +259,8 @@ class Session:
     def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
         """Return the value of a constant or of a fed node; None if it must be computed."""
         if node in feeds:
-            return _numpy(feeds[node])
-        return _numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
+            return as_numpy(feeds[node])
+        return as_numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
 
     @public
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
@@ -291,10 +335,10 @@ class Session:
                 fixed = self._structural.get(key, ())
                 whole = (*key, *[(n, np.asarray(feeds[n]).tobytes()) for n in fixed]) if fixed else key
                 plan = self._plans.get(whole)
-                if plan is not None and all(self._aval_of(v) is a for v, a in plan.variables):
+                if plan is not None and all(self.aval_of(v) is a for v, a in plan.variables):
                     break
                 if key in self._uncompiled:
-                    return self._run_eagerly(wanted, feeds)
+                    return OpByOp(self).step(wanted, feeds)
                 try:
                     plan = self._plan(wanted, feeds, fixed)
                 except NeedsEager:
@@ -316,7 +360,7 @@ class Session:
     def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> RunPlan:
         parameters = {n: leaf(aval(v.shape, v.dtype), np.asarray(v) if n in fixed else None) for n, v in feeds.items()}
         fed: dict[Node, np.ndarray] = {}
-        scope = RunScope(self._aval_of)
+        scope = RunScope(self.aval_of)
         asks_state = False
 
         def initialized(variable: Variable) -> bool:
@@ -335,26 +379,13 @@ class Session:
 
         given = list(parameters.values())
         body = trace(run, given, scope, convert=_itself)
-        variables = [(v, self._aval_of(v)) for v in body.variables]
-        plan = RunPlan(body, variables, [self._stream(stream) for stream in body.draws])
+        variables = [(v, self.aval_of(v)) for v in body.variables]
+        plan = RunPlan(body, variables, [self.stream(stream) for stream in body.draws])
         plan.asks_state = asks_state
         plan.gives = [type(node.aval) is not tuple for node in wanted]
         return plan
 
-    def _run_eagerly(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
-        """Run fetches with shapes that depend on values, op by op."""
-        given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
-        scope = ValueScope(self._aval_of, self.value_of)
-        fed = {node: np.asarray(node.value) for node in given.values()}
-        tape = GradientTape(persistent=True)
-        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
-        with tracing.as_function(), tape, seeds.at_once():
-            replay.run(wanted)
-            results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
-        self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
-        return [None if r is None else _numpy(r) for r in results]
-
-    def _stream(self, source: Any) -> Any:
+    def stream(self, source: Any) -> Any:
         """Return a random op's source in this session, with a stream of its own: different numbers without a seed.
 
         Runs with other shapes continue the stream.
@@ -364,7 +395,8 @@ class Session:
             found = self._streams[source.stream] = source.stream.again()
         return found.shared(source.blocks)
 
-    def _aval_of(self, variable: Variable) -> Aval:
+    def aval_of(self, variable: Variable) -> Aval:
+        """Return the shape and dtype of a variable in this session."""
         value = self._values.get(variable._uid)
         return variable.aval if value is None else aval(value.shape, value.dtype)
 
@@ -376,11 +408,11 @@ class Session:
         arguments += [stream.draw() for stream in plan.streams]
         values = execution.execute(body.program, arguments)
         count = len(values) - len(body.written)
-        self._take(body.written, values[count:])
+        self.take(body.written, values[count:])
         remaining = iter(values[:count])
-        return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
+        return [as_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
-    def _take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
+    def take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
         """Assign variables in one step, so that an interrupt finds all of them changed, or none."""
         self._values.update(dict(zip([variable._uid for variable in variables], values, strict=True)))
 
@@ -430,8 +462,3 @@ def _as_array(value: Any, wanted: np.dtype) -> np.ndarray:
     if isinstance(value, np.ndarray) and value.dtype == wanted:
         return value
     return np.asarray(value).astype(wanted)
-
-
-def _numpy(value: Any) -> Any:
-    array = np.array(value)
-    return array if array.ndim else array[()]
