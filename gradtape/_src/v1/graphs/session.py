@@ -123,6 +123,7 @@ class Session:
             raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        self._target = target.encode() if isinstance(target, str) else target
         self._graph = get_default_graph() if graph is None else graph
         self._values: dict[int, Any] = {}  # by the variable's id
         self._streams: dict[Any, seeds.Stream] = {}
@@ -137,6 +138,16 @@ class Session:
     def graph(self) -> Graph:
         """The graph."""
         return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as a GraphDef."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> bytes:
+        """The target that was given."""
+        return self._target
 
     # -- contexts
 
