@@ -473,7 +473,6 @@ class GradientTape(Recording):
         elements of a row at a time, to save memory.
         """
         UnconnectedGradients(unconnected_gradients)
-        self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         rows = JacobianRows("reverse", chunk_size)
         source = _as_source(source, self)
         (target,), _ = self._targets(target, None)
@@ -488,6 +487,7 @@ class GradientTape(Recording):
                 f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match: "
                 "batch_jacobian is one Jacobian per row."
             )
+        self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         batch, *rest = extents_of(target)
         count, shape = math.prod(rest), (batch, *rest, *extents_of(source)[1:])
         if not count:

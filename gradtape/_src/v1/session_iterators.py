@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, invalid
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import constant, tensor
 from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
 from gradtape._src.core.values import dtypes
 from gradtape._src.data.dataset import Dataset
@@ -25,6 +27,8 @@ from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.operation import Operation
 
+_handles: weakref.WeakValueDictionary[bytes, SessionIterator] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
 SAMPLES = (2, 3)  # extents used in place of unknown ones when a dataset is sampled
 
 
@@ -160,6 +164,13 @@ class SessionIterator:
         graph.actions[operation.node] = functools.partial(self._begin, dataset)
         return operation
 
+    @public
+    def string_handle(self, name: str | None = None) -> Tensor:
+        """Return a string tensor; its value, fed to the handle of an iterator from `from_string_handle`, stands for this one."""
+        handle = f"iterator {next(_numbers)}".encode()
+        _handles[handle] = self
+        return constant(handle, name=name or "IteratorToStringHandle")
+
     def _begin(self, dataset: Any, session: Any, feeds: dict[Any, Any]) -> None:
         if isinstance(dataset, LateDataset):
             waiting = dataset.waiting()
@@ -200,6 +211,26 @@ class SessionIterator:
                 raise OutOfRangeError(None, None, "End of sequence: the dataset has no more elements.") from None
 
 
+class FeedIterator(SessionIterator):
+    """An iterator that gives the elements of another one, the one whose handle is the value of `handle` in a run."""
+
+    def __init__(self, structure: ElementStructure, handle: Tensor) -> None:
+        super().__init__(structure)
+        self._handle = handle
+
+    def element(self, session: Any, feeds: dict[Any, Any]) -> Any:
+        """Return the arrays of the next element in a session."""
+        (handle,) = session.values_of([self._handle], feeds)
+        iterator = _handles.get(handle)
+        if iterator is None:
+            raise invalid(f"{handle!r} is no handle of an iterator. Feed the value that session.run(iterator.string_handle()) gives.")
+        try:
+            merged(self._structure, iterator._structure)
+        except TypeError as error:
+            raise invalid(str(error)) from None
+        return iterator.element(session, feeds)
+
+
 class _Next:
     """A call of `get_next()`: in a run, its tensors are components of the same element."""
 
@@ -232,15 +263,27 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
     return SessionIterator(_structure(dataset), dataset)
 
 
+def _described(types: Any, shapes: Any) -> ElementStructure:
+    types = nest.map_structure(dtypes.as_dtype, types)
+    if shapes is None:
+        return from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types))
+    return from_specs(nest.map_up_to(lambda dtype, shape: TensorSpec(shape, dtype), types, shapes))
+
+
 @public
 def from_structure(
     output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
 ) -> SessionIterator:
     """Return an iterator without a dataset; operations from `make_initializer(dataset)` start it."""
-    types = nest.map_structure(dtypes.as_dtype, output_types)
-    if output_shapes is None:
-        return SessionIterator(from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types)))
-    return SessionIterator(from_specs(nest.map_up_to(lambda dtype, shape: TensorSpec(shape, dtype), types, output_shapes)))
+    return SessionIterator(_described(output_types, output_shapes))
+
+
+@public
+def from_string_handle(
+    string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
+) -> SessionIterator:
+    """Return an iterator that each run chooses: the one whose `string_handle()` has the value of `string_handle`, a tensor."""
+    return FeedIterator(_described(output_types, output_shapes), tensor(string_handle))
 
 
 @public
