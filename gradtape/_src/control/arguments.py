@@ -183,7 +183,7 @@ def _key_of(value: Any) -> Any:
     try:
         return (object, weakref.ref(value))
     except TypeError:  # a kind of object that has no weak references
-        return (type(value), value)
+        return (object, value)
 
 
 def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | None:
