@@ -616,10 +616,12 @@ class InnerTape(GradientTape):
 
 
 def _spread(seed: Tensor, target: Source) -> Tensor:
-    """Broadcast an output gradient to the shape of its target."""
+    """Broadcast an output gradient to the shape of its target; one that has as many elements is reshaped."""
     try:
         result: Tensor = broadcast_to(seed, extents_of(target))
     except InvalidArgumentError:
+        if seed.shape.num_elements() == target.shape.num_elements() is not None:
+            return reshape(seed, extents_of(target))
         raise invalid(
             f"output_gradients of shape {seed.shape} for a target of shape {target.shape}: they must agree, or broadcast to it."
         ) from None

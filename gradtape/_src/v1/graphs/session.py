@@ -278,8 +278,8 @@ class Session:
         """Return a function that runs `fetches`, and takes a value for each tensor in `feed_list`."""
         keys = list(feed_list or [])
 
-        def call(*values: Any) -> Any:
-            return self.run(fetches, dict(zip(keys, values, strict=True)))
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            return self.run(fetches, dict(zip(keys, values, strict=False)))
 
         return call
 
