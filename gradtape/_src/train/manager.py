@@ -82,11 +82,13 @@ class CheckpointManager:
     def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
         """Save a checkpoint and delete superfluous ones; return its path, or None before the interval is over.
 
-        Without `check_interval` only a second checkpoint of one step is refused. `checkpoint_number` replaces the checkpoint's own counter.
+        Without `check_interval` only a second checkpoint of one step is refused. `checkpoint_number` replaces the checkpoint's
+        own counter.
         """
         step = None if self._step_counter is None else int(held(self._step_counter))
         if step is not None and self._last_step is not None and self._interval is not None:
-            if step < self._last_step + self._interval if check_interval else step == self._last_step:
+            soon = check_interval and step < self._last_step + self._interval
+            if soon or step == self._last_step:
                 return None
         counter = self._checkpoint.save_counter
         before = held(counter, initial=0)

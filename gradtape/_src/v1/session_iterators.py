@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.frozen import frozen
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, invalid
 from gradtape._src.core.base.hooks import attach
@@ -19,7 +20,7 @@ from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant, tensor
-from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.tensors.tensor import Stored, Tensor, graph_of, stated_shape
 from gradtape._src.core.values import dtypes
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import ElementStructure, from_specs, merged
@@ -42,7 +43,8 @@ def _at_once() -> Iterator[None]:
 class LateDataset:
     """A dataset that depends on tensors of a graph, created when an iterator's initializer runs.
 
-    Calls of Dataset methods are deferred until then. The structure of elements is found on sample values of these tensors.
+    Calls of Dataset methods are deferred until then. The tensors and variables are among the arguments, or named in functions
+    that are arguments; there a variable stands for its value. The elements' structure is found on sample values of the tensors.
     """
 
     def __init__(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -56,17 +58,21 @@ class LateDataset:
         """Return the tensors on which it depends."""
         found = []
         for item in nest.flatten(self._call):
-            found += item.waiting() if isinstance(item, LateDataset) else [item] if _waits(item) else []
+            found += item.waiting() if isinstance(item, LateDataset) else _waiting(item)
         return found
 
     def made(self, value_of: Callable[[Tensor], Any]) -> Dataset:
         """Return the dataset for the values of these tensors."""
 
-        def known(item: Any) -> Any:
-            return item.made(value_of) if isinstance(item, LateDataset) else value_of(item) if _waits(item) else item
+        def held(item: Any) -> Any:
+            found = _of_graph(item)
+            return item if found is None else tensor(value_of(found))
 
-        args, kwargs = nest.map_structure(known, self._call)
+        def known(item: Any) -> Any:
+            return item.made(value_of) if isinstance(item, LateDataset) else frozen(held(item), held)
+
         with _at_once():
+            args, kwargs = nest.map_structure(known, self._call)
             made: Dataset = self._method(*args, **kwargs)
         return made
 
@@ -92,8 +98,23 @@ class LateDataset:
         return make_one_shot_iterator(self)
 
 
-def _waits(item: Any) -> bool:
-    return isinstance(item, Tensor) and graph_of(item.node) is not None
+def _of_graph(item: Any) -> Tensor | None:
+    """Return a tensor of a graph, or that of a graph's variable; None for any other value."""
+    if isinstance(item, Stored):
+        item = item._tensor
+    return item if isinstance(item, Tensor) and graph_of(item.node) is not None else None
+
+
+def _waiting(item: Any) -> list[Tensor]:
+    """Return the tensors of a graph that an argument is, or that its code names if it is a function."""
+    found: list[Tensor] = []
+
+    def note(value: Any) -> Any:
+        found.extend([tensor for tensor in [_of_graph(value)] if tensor is not None])
+        return value
+
+    frozen(note(item), note)
+    return found
 
 
 def _sample(tensor: Tensor, extent: int) -> np.ndarray:
@@ -107,7 +128,7 @@ def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     """Call a function that creates datasets; in a graph, defer it if it depends on the graph's tensors."""
     if in_graph() is None:
         return method(*args, **kwargs)
-    if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
+    if any(isinstance(item, LateDataset) or _waiting(item) for item in nest.flatten((args, kwargs))):
         return LateDataset(method, args, kwargs)
     with _at_once():
         return method(*args, **kwargs)
@@ -223,7 +244,7 @@ class FeedIterator(SessionIterator):
         (handle,) = session.values_of([self._handle], feeds)
         iterator = _handles.get(handle)
         if iterator is None:
-            raise invalid(f"{handle!r} is no handle of an iterator. Feed the value that session.run(iterator.string_handle()) gives.")
+            raise invalid(f"{handle!r} is no handle of an iterator. Feed what session.run(iterator.string_handle()) gives.")
         try:
             merged(self._structure, iterator._structure)
         except TypeError as error:
