@@ -133,5 +133,5 @@ def test_a_run_chooses_an_iterator_by_its_handle(session):
     with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
         session.run(x, {handle: first})
     for wrong in (other, b"none"):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible dataset elements|no handle of an iterator"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible dataset elements|no handle of an iterator"):
             session.run(x, {handle: wrong})

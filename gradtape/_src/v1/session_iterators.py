@@ -20,7 +20,8 @@ from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant, tensor
-from gradtape._src.core.tensors.tensor import Stored, Tensor, graph_of, stated_shape
+from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values import dtypes
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import ElementStructure, from_specs, merged
@@ -100,7 +101,7 @@ class LateDataset:
 
 def _of_graph(item: Any) -> Tensor | None:
     """Return a tensor of a graph, or that of a graph's variable; None for any other value."""
-    if isinstance(item, Stored):
+    if isinstance(item, Variable):
         item = item._tensor
     return item if isinstance(item, Tensor) and graph_of(item.node) is not None else None
 

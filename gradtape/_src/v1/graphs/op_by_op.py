@@ -49,7 +49,7 @@ class OpByOp:
                 results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
             self._session.take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
             self._trace = engine.local.trace
-        return [None if r is None else as_numpy(r) for r in results]
+        return results
 
 
 class PartialRun:
@@ -97,9 +97,3 @@ class PartialRun:
 
     def _name(self, node: Node) -> str:
         return self._session.graph.operation_of(node).name if type(node.aval) is tuple else name_of(handle(node))
-
-
-def as_numpy(value: Any) -> Any:
-    """Convert a result to an array that the user owns, or a scalar."""
-    array = np.array(value)
-    return array if array.ndim else array[()]

@@ -28,7 +28,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
-from gradtape._src.v1.graphs.op_by_op import OpByOp, PartialRun, as_numpy
+from gradtape._src.v1.graphs.op_by_op import OpByOp, PartialRun
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.ragged_value import of_parts
 from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, needed_nodes
@@ -192,7 +192,8 @@ class Session:
         self._check_open()
         asked = Fetches(self._graph, fetches)
         feeds = self._feeds(feed_dict or {})
-        feeds = self.with_drawn(asked.nodes, feeds)
+        if self._graph.actions or self._graph.drawn:
+            feeds = self.with_drawn(asked.nodes, feeds)
         values: list[Any] = [self._at_hand(node, feeds) for node in asked.nodes]
         rest = [node for node, value in zip(asked.nodes, values, strict=True) if value is None]
         computed = iter(self._run(rest, feeds)) if rest else iter(())
@@ -237,7 +238,7 @@ class Session:
         run = self._partial.get(handle)
         if run is None:
             raise invalid("Must run 'setup' before performing partial runs!")
-        results = run.step(asked.nodes, feeds)
+        results = [None if r is None else _numpy(r) for r in run.step(asked.nodes, feeds)]
         if run.done:
             del self._partial[handle]
         return asked.pack(results)
@@ -245,8 +246,6 @@ class Session:
     def with_drawn(self, nodes: Sequence[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
         """Call the functions that a graph has for nodes of this run; return the feeds, including values from these."""
         graph, drawn = self._graph, dict(feeds)
-        if not (graph.actions or graph.drawn):
-            return drawn
         needed = needed_nodes(graph, nodes, feeds)
         for node in needed:
             if node in graph.actions:
@@ -270,8 +269,8 @@ class Session:
     def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
         """Return the value of a constant or of a fed node; None if it must be computed."""
         if node in feeds:
-            return as_numpy(feeds[node])
-        return as_numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
+            return _numpy(feeds[node])
+        return _numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
 
     @public
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
@@ -349,7 +348,7 @@ class Session:
                 if plan is not None and all(self.aval_of(v) is a for v, a in plan.variables):
                     break
                 if key in self._uncompiled:
-                    return OpByOp(self).step(wanted, feeds)
+                    return [None if r is None else _numpy(r) for r in OpByOp(self).step(wanted, feeds)]
                 try:
                     plan = self._plan(wanted, feeds, fixed)
                 except NeedsEager:
@@ -421,7 +420,7 @@ class Session:
         count = len(values) - len(body.written)
         self.take(body.written, values[count:])
         remaining = iter(values[:count])
-        return [as_numpy(next(remaining)) if gives else None for gives in plan.gives]
+        return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
     def take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
         """Assign variables in one step, so that an interrupt finds all of them changed, or none."""
@@ -473,3 +472,8 @@ def _as_array(value: Any, wanted: np.dtype) -> np.ndarray:
     if isinstance(value, np.ndarray) and value.dtype == wanted:
         return value
     return np.asarray(value).astype(wanted)
+
+
+def _numpy(value: Any) -> Any:
+    array = np.array(value)
+    return array if array.ndim else array[()]
