@@ -644,3 +644,15 @@ def test_functions_of_ragged_tensors_are_wrapped(wrap, slope):
         tape.watch(x.flat_values)
         result = wrap(lambda v: tf.sin(v) * v)(x)
     assert tape.gradient(result, x).flat_values.numpy().tolist() == pytest.approx(slope, rel=1e-5)
+
+
+def test_variables_come_by_name_in_a_function():
+    w, u = tf.Variable(2.0, name="w"), tf.Variable(5.0, name="u")
+
+    @tf.custom_gradient
+    def f(x):
+        return x * w + u, lambda dy, variables: (dy, [dy * 2, dy * 3])
+
+    with tf.GradientTape() as tape:
+        y = tf.function(f)(tf.constant(3.0))
+    assert [float(d) for d in tape.gradient(y, [w, u])] == [3.0, 2.0]

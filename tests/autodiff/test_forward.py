@@ -223,3 +223,14 @@ def test_entering_twice():
     accumulator = Accumulator(tf.constant(1.0), tf.constant(1.0))
     with accumulator, pytest.raises(ValueError, match="Accumulator is already recording"), accumulator:
         pass
+
+
+def test_through_a_python_function():
+    x = tf.constant([1.0, 2.0])
+    for call in (
+        lambda: tf.py_function(lambda q: q**3 * x, [x], tf.float32),
+        lambda: tf.py_function(lambda q: q**3, [x], tf.float32) * x,
+    ):
+        with tf.autodiff.ForwardAccumulator(x, tf.constant([1.0, 3.0])) as accumulator:
+            y = call()
+    np.testing.assert_allclose(accumulator.jvp(y), [4.0, 96.0])

@@ -441,3 +441,10 @@ def test_an_exception_leaves_the_tape():
     z = y * x
     agree(tape.gradient(y, x), 6.0)
     assert tape.gradient(z, x) is None
+
+
+def test_a_cotangent_of_one_element_for_a_scalar():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(x**2)
+    assert tape.gradient(y, x, output_gradients=tf.constant([2.0])).numpy().tolist() == [4.0, 8.0]

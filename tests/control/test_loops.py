@@ -605,3 +605,14 @@ def test_a_program_that_gives_a_whole_loop_makes_its_checkpoints(kind):
     whole = Program(program.keys, program.avals, program.parameters, (index,), program.constants, program.lines)
     (results,) = whole.evaluate(x.numpy())
     assert [result.shape for result in results] == [tuple(aval.shape) for aval in program.avals[index]]
+
+
+def test_states_and_results_of_eager_loops():
+    x = tf.constant([1.0, 2.0, 3.0])
+    for fold, wanted in ((tf.foldl, [0.0, 1.0, 2.0, 3.0]), (tf.foldr, [0.0, 3.0, 2.0, 1.0])):
+        found = fold(lambda state, row: tf.concat([state, [row]], 0), x, initializer=tf.zeros([1]))
+        np.testing.assert_array_equal(found, wanted)
+    numbers = tf.map_fn(lambda row: 1, x)
+    assert numbers.dtype == tf.float32 and numbers.numpy().tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match=r"Incompatible shape for value \(\(2,\)\), expected \(\(1,\)\)"):
+        tf.map_fn(lambda row: tf.ones([tf.cast(row, tf.int32)]), x)

@@ -528,3 +528,27 @@ def test_a_spec_is_no_argument_of_a_call(kind, nested):
     for call in (function, concrete, lambda x: function(x=x)):
         with pytest.raises(ValueError, match=r"A call takes values\. Give a spec to get_concrete_function"):
             call(given)
+
+
+def test_equal_objects_share_a_trace():
+    class Setting:
+        def __init__(self, value):
+            self.value = value
+
+        def __eq__(self, other):
+            return self.value == other.value
+
+        def __hash__(self):
+            return hash(self.value)
+
+    function = tf.function(lambda x, setting: x)
+    kept = [Setting(1), Setting(1), Setting(2), tf.TensorShape([1]), tf.TensorShape([1])]
+    for setting in kept:
+        function(1.0, setting)
+    assert function.experimental_get_tracing_count() == 3
+
+
+def test_names_of_specs_are_in_the_printed_signature():
+    traced = tf.function(lambda x, y: x + y).get_concrete_function(tf.TensorSpec([], name="given"), tf.TensorSpec([]))
+    assert "x (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(), dtype=tf.float32, name='given')" in traced.pretty_printed_signature()
+    assert "y (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(), dtype=tf.float32, name=None)" in traced.pretty_printed_signature()

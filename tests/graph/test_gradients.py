@@ -185,7 +185,7 @@ def test_override_map(session):
     graph = tf.get_default_graph()
     with graph.gradient_override_map({"Floor": "FloorOfOne"}):
         y = tf.floor(x)
-    assert y.op.get_attr("_gradient_op_type") == "FloorOfOne"
+    assert y.op.get_attr("_gradient_op_type") == b"FloorOfOne"
     same(session.run([y, *tf.gradients(y, x)]), [[1.0, 2.0], [1.0, 1.0]])
     assert tf.gradients(tf.floor(x), x) == [None]
 

@@ -130,3 +130,8 @@ def test_a_name_that_is_none(session, name):
         tf.constant(1.0, name=name)
     with tf.name_scope("s"):
         assert tf.constant(1.0, name="_x").name == "s/_x:0"
+
+
+def test_a_name_by_position(session):
+    x = tf.constant(1.0)
+    assert [t.name for t in (tf.nn.relu(x, "r"), tf.sin(x, "s"), tf.multiply(x, x, "m"))] == ["r:0", "s:0", "m:0"]

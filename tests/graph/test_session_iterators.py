@@ -102,3 +102,36 @@ def test_sparse_to_dense_and_print(session, capsys):
     assert capsys.readouterr().err == "values: [1 2]\n"
     with pytest.raises(tf.errors.InvalidArgumentError, match="out of order"):
         session.run(tf.sparse_to_dense([3, 1], [5], [1.0, 2.0]))
+
+
+def test_functions_may_name_tensors_and_variables_of_the_graph(session):
+    p, v = tf.placeholder(tf.int64, []), tf.get_variable("v", initializer=2.0)
+    session.run(v.initializer)
+
+    def shifted(x):
+        def plus(y):
+            return y + p
+
+        return tf.cond(x > 1, lambda: plus(x), lambda: -p)
+
+    dataset = tf.data.Dataset.range(4).map(shifted).filter(lambda x: x < p).map(lambda x: tf.cast(x, tf.float32) * v)
+    iterator = tf.data.make_initializable_iterator(dataset)
+    x = iterator.get_next()
+    session.run(iterator.initializer, {p: 3})
+    assert [session.run(x), session.run(x)] == [-6.0, -6.0]
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        session.run(x)
+
+
+def test_a_run_chooses_an_iterator_by_its_handle(session):
+    handle = tf.placeholder(tf.string, [])
+    x = tf.data.Iterator.from_string_handle(handle, tf.int64, tf.TensorShape([])).get_next()
+    datasets = [tf.data.Dataset.range(5, 7), tf.data.Dataset.range(2), tf.data.Dataset.from_tensors(1.0)]
+    iterators = [tf.data.make_one_shot_iterator(dataset) for dataset in datasets]
+    first, second, other = session.run([iterator.string_handle() for iterator in iterators])
+    assert [session.run(x, {handle: h}) for h in (first, second, first, second)] == [5, 0, 6, 1]
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        session.run(x, {handle: first})
+    for wrong in (other, b"none"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible dataset elements|no handle of an iterator"):
+            session.run(x, {handle: wrong})

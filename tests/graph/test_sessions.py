@@ -189,3 +189,29 @@ def test_a_fetched_variable_is_what_it_was_before_the_run():
         same(session.run([w, more, step]), [[0.5, 1.0], [1.5, 2.0], 1])
         same(session.run([w.assign([7.0, 8.0]), w]), [[7.0, 8.0], [1.5, 2.0]])
         same(session.run(w), [7.0, 8.0])
+
+
+def test_a_run_in_steps_runs_each_operation_once(session):
+    a, b, unused = [tf.placeholder(tf.float32, []) for _ in range(3)]
+    v = tf.Variable(0.0)
+    session.run(v.initializer)
+    counted, noise = v.assign_add(a), tf.random.uniform([])
+    first, second, slope = counted + noise, noise + b, tf.gradients(counted * b + a * a, [a, b])
+    run = session.partial_run_setup([first, {"second": second}, slope], [a, b])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="can't be computed from the feeds that have been fed so far"):
+        session.partial_run(run, second, {a: 2.0})
+    got = session.partial_run(run, first, {a: 2.0})
+    for fetch, feed, message in [
+        (first, {b: 1.0}, "has already been fetched"),
+        (second, {a: 1.0}, "has already been fed"),
+        (second, {unused: 1.0}, "The feed Placeholder_2:0 was not specified in partial_run_setup"),
+        (counted, {}, "was not specified in partial_run_setup"),
+    ]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            session.partial_run(run, fetch, feed)
+    rest = session.partial_run(run, {"second": second}, {b: 5.0})
+    same(got - (rest["second"] - 5.0), 2.0)
+    same(session.partial_run(run, slope), [4.0, 2.0])
+    same(session.run(v), 2.0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Must run 'setup' before performing partial runs!"):
+        session.partial_run(run, first, {})

@@ -246,3 +246,24 @@ def test_a_tape_explains_the_ops_of_an_update(caplog):
     assert float(y) == -2.5
     assert tape.gradient(y, gradient) is None
     assert "state: the value went into a variable's state in `optimizer.apply_gradients" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "row"),
+    [
+        (lambda: optimizers.Adadelta(1.0, rho=0.5), [4.9969635, 5.9969635]),
+        (lambda: optimizers.Adafactor(0.1, relative_step=False, clip_threshold=0.5), [3.6675768, 4.6748095]),
+        (
+            lambda: optimizers.LossScaleOptimizer(optimizers.Adam(0.1), initial_scale=4.0, dynamic_growth_steps=2),
+            [4.4568276, 5.4564142],
+        ),
+    ],
+)
+def test_repeated_rows_of_sparse_gradients_are_added_at_the_end(optimizer, row):
+    """The numbers are TensorFlow's: products and quotients keep the rows apart, too."""
+    w, chosen = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), optimizer()
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.gather(w, [0, 2, 2]) ** 2)
+        chosen.apply_gradients([(tape.gradient(loss, w), w)])
+    np.testing.assert_allclose(w[2], row, rtol=1e-5)

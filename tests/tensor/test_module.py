@@ -236,3 +236,11 @@ def test_values_with_their_paths():
     assert list(map(type, module._flatten(**known))) == [tf.Module, type(module.w)]
     backwards = module._flatten(attribute_traversal_key=lambda name: -ord(name[0]), **known)
     assert list(map(type, backwards)) == [type(module.w), tf.Module]
+
+
+def test_variables_in_composite_attributes_and_one_scope():
+    module = tf.Module("m")
+    module.rows = tf.RaggedTensor.from_row_splits(tf.Variable([1.0, 2.0]), [0, 1, 2])
+    module.v = tf.Variable(1.0)
+    assert module.name_scope is module.name_scope
+    assert any(v is module.v for v in module.variables)

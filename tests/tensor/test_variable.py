@@ -515,3 +515,12 @@ def test_a_derived_class_may_have_an_abstract_one_beside_it():
     assert isinstance(v, Named) and isinstance(v, tf.Variable) and v.called() == "mine" and v.assign_add(1.0).numpy() == 3
     with pytest.raises(TypeError, match=r"abstract method '?called"):
         Open(1.0)
+
+
+def test_a_single_element_is_assigned_to_a_scalar_slice():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    v[0, 0].assign([9.0])
+    v[1, 1].assign([[8.0]])
+    assert v.numpy().tolist() == [[9.0, 2.0], [3.0, 8.0]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a value of shape"):
+        v[0, 0].assign([1.0, 2.0])

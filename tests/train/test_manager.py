@@ -149,3 +149,14 @@ def test_a_note_that_is_damaged_is_not_followed(text, message, ckpt, tmp_path):
         with pytest.raises(tf.errors.DataLossError, match=f"is damaged, or not one of gradtape's: .*{message}"):
             use()
     assert secret.read_text() == "precious"
+
+
+def test_a_step_is_saved_once(tmp_path):
+    step = tf.Variable(4)
+    checkpoint = tf.train.Checkpoint(step=step)
+    manager = tf.train.CheckpointManager(checkpoint, tmp_path, 2, step_counter=step, checkpoint_interval=3)
+    assert manager.save() and manager.save(check_interval=False) is None
+    step.assign(5)
+    assert manager.save() is None
+    assert numbers(manager) == [1]
+    assert manager.save(check_interval=False).endswith("ckpt-2")

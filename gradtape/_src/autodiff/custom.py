@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -158,6 +159,8 @@ class CustomGradient:
         result, grad_fn = _checked(given)
         arguments = nest.flatten(args)
         variables = [v for v in watcher.variables if all(v is not variable_of(a) for a in arguments)]
+        if engine.local.trace.scope is not None:  # TensorFlow's order, which in eager code is any
+            variables.sort(key=operator.attrgetter("name"))
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
                 "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "

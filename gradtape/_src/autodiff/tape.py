@@ -473,7 +473,6 @@ class GradientTape(Recording):
         elements of a row at a time, to save memory.
         """
         UnconnectedGradients(unconnected_gradients)
-        self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         rows = JacobianRows("reverse", chunk_size)
         source = _as_source(source, self)
         (target,), _ = self._targets(target, None)
@@ -488,6 +487,7 @@ class GradientTape(Recording):
                 f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match: "
                 "batch_jacobian is one Jacobian per row."
             )
+        self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         batch, *rest = extents_of(target)
         count, shape = math.prod(rest), (batch, *rest, *extents_of(source)[1:])
         if not count:
@@ -616,10 +616,12 @@ class InnerTape(GradientTape):
 
 
 def _spread(seed: Tensor, target: Source) -> Tensor:
-    """Broadcast an output gradient to the shape of its target."""
+    """Broadcast an output gradient to the shape of its target; one that has as many elements is reshaped."""
     try:
         result: Tensor = broadcast_to(seed, extents_of(target))
     except InvalidArgumentError:
+        if seed.shape.num_elements() == target.shape.num_elements() is not None:
+            return reshape(seed, extents_of(target))
         raise invalid(
             f"output_gradients of shape {seed.shape} for a target of shape {target.shape}: they must agree, or broadcast to it."
         ) from None

@@ -168,7 +168,7 @@ def _spec_of(given: Any) -> Any:
 
 
 def _key_of(value: Any) -> Any:
-    """Return the key of an argument that is not a tensor: numbers and strings by value, objects by identity."""
+    """Return the key of an argument that is not a tensor. Objects are equal as `==` says, while they live."""
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type)):
         return (type(value), value if value == value else "nan")
     if isinstance(value, TensorSpec):
@@ -180,7 +180,10 @@ def _key_of(value: Any) -> Any:
             f"Could not generate a generic TraceType for {value!r}: an argument that is no tensor must be hashable, as it is "
             "part of the signature. Give tensors, numbers, strings, nests of them, or an object that can be hashed."
         ) from None
-    return (object, id(value))
+    try:
+        return (object, weakref.ref(value))
+    except TypeError:  # a kind of object that has no weak references
+        return (object, value)
 
 
 def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | None:

@@ -341,7 +341,8 @@ class ConcreteFunction:
     def function_type(self) -> FunctionType:
         """The signature with annotations that are TensorSpecs, or Literals for values that are not tensors."""
         if self._type is None:
-            args, kwargs = self._arguments.described(self._input_specs())
+            named = zip(self._input_specs(), self._named, strict=True)
+            args, kwargs = self._arguments.described([TensorSpec(spec.shape, spec.dtype, name) for spec, name in named])
             found = spread(self._function._signature.parameters, args, kwargs)
             captures = {id(t): TensorSpec(extents_of(t), t.dtype) for t in self._traced.keep}
             parameters = [Parameter(name, kind, annotation=type_of(value)) for name, kind, value in found]

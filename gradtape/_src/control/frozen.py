@@ -21,13 +21,20 @@ class _Names(dict[str, Any]):
         return self.live[name]
 
 
-def frozen(function: Callable[..., Any]) -> Callable[..., Any]:
+def _itself(value: Any) -> Any:
+    return value
+
+
+def frozen(function: Callable[..., Any], put: Callable[[Any], Any] = _itself) -> Callable[..., Any]:
     """Return a copy of a Python function with its present closure and globals; any other callable unchanged.
 
     So `dataset.map(lambda x: x * i)` in a loop keeps the `i` of each trip. The functions of the same module that it calls are
-    copied, too. A name that a function assigns stays shared with the code around it.
+    copied, too. A name that a function assigns stays shared with the code around it. `put` replaces the values that are no such
+    functions.
     """
-    found: Callable[..., Any] = _copied(function, getattr(function, "__globals__", None), {})
+    if not isinstance(function, FunctionType):
+        return function
+    found: Callable[..., Any] = _copied(function, function.__globals__, {}, put)
     return found
 
 
@@ -46,9 +53,9 @@ def live(function: Any) -> Any:
     return copy
 
 
-def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
+def _copied(value: Any, live: Any, copies: dict[int, Any], put: Callable[[Any], Any]) -> Any:
     if not isinstance(value, FunctionType) or value.__globals__ is not live:
-        return value
+        return put(value)
     if id(value) in copies:
         return copies[id(value)]
     codes = list(codes_of(value.__code__))
@@ -65,10 +72,10 @@ def _copied(value: Any, live: Any, copies: dict[int, Any]) -> Any:
     setattr(copy, annotations, getattr(value, annotations))
     vars(copy).update(vars(value))
     for name, cell in own.items():
-        cell.cell_contents = _copied(around[name].cell_contents, live, copies)
+        cell.cell_contents = _copied(around[name].cell_contents, live, copies, put)
     if not any(name in live for name in assigned):
         read = {name for code in codes for name in code.co_names if name in live}
-        names.update({name: _copied(live[name], live, copies) for name in read})
+        names.update({name: _copied(live[name], live, copies, put) for name in read})
     return copy
 
 

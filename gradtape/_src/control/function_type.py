@@ -64,7 +64,7 @@ def _text(value: Any) -> str:
 
 def type_of(value: Any) -> TensorSpec | Literal:
     """Return the type of a nest of TensorSpecs and constants."""
-    return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorSpec) else Literal(value)
+    return value if isinstance(value, TensorSpec) else Literal(value)
 
 
 def nested(constraint: TensorSpec | Literal) -> Any:

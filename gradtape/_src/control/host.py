@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation
+from gradtape._src.autodiff.backward import Operation, local
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.frozen import live
 from gradtape._src.control.scope import Scope
@@ -35,6 +35,7 @@ from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
+from gradtape._src.ops.array.creation import zeros_like
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 
@@ -307,7 +308,10 @@ def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
 
 @gradient(EAGER_PY_FUNC)
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
-    """Return the gradient of a Python function by running it again under a tape when the gradient runs."""
+    """Return the gradient of a Python function by running it again under a tape when the gradient runs.
+
+    As in TensorFlow it has no derivative, except for forward mode, which transposes it.
+    """
     run, _, _ = op.entry.node.attrs
     function = vars(run.call if type(run) is _Made else run)["function"]
     inputs = op.inputs
@@ -315,28 +319,30 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     count = len(inputs)
     given = [i for i, d in enumerate(grads) if d is not None]
 
-    def backward(arrays: list[np.ndarray]) -> list[Any]:
-        again = [tensor(a) for a in arrays[:count]]
+    def derived(*tensors: Tensor) -> list[Any]:
+        again = tensors[:count]
         with InnerTape() as tape:
             for i in floating:
                 tape.watch(again[i])
             values = function(*again)
         targets = [tensor(v) for v in (values if isinstance(values, (list, tuple)) else [values])]
-        seeds = [tensor(a) for a in arrays[count:]]
-        found = tape.gradient([targets[i] for i in given], [again[i] for i in floating], output_gradients=seeds)
-        return [
-            np.zeros_like(arrays[i]) if d is None else to_numpy((d.to_dense() if isinstance(d, IndexedSlices) else d).node)
-            for i, d in zip(floating, found, strict=True)
-        ]
+        sources = [again[i] for i in floating]
+        found = tape.gradient([targets[i] for i in given], sources, output_gradients=list(tensors[count:]))
+        return [zeros_like(x) if d is None else tensor(d) for x, d in zip(sources, found, strict=True)]
 
+    def backward(arrays: list[np.ndarray]) -> list[Any]:
+        return [to_numpy(d.node) for d in derived(*[tensor(a) for a in arrays])]
+
+    vars(backward)["function"] = derived
+    kind = EAGER_PY_FUNC if local.transposing else PY_FUNC
     kinds = tuple([inputs[i].dtype for i in floating])
     nodes = (*[x.node for x in inputs], *[grads[i].node for i in given])
     shapes = tuple([inputs[i].node.aval.shape for i in floating])
     if engine.local.trace.scope is None and engine.local.trace.parent is None:
         arrays = backward([to_numpy(n) for n in nodes])
-        node = engine.record_ran(PY_FUNC, nodes, (_Made(backward), kinds, shapes), tuple(arrays))
+        node = engine.record_ran(kind, nodes, (_Made(backward), kinds, shapes), tuple(arrays))
     else:
-        node = engine.record(PY_FUNC, nodes, (backward, kinds, shapes))
+        node = engine.record(kind, nodes, (backward, kinds, shapes))
     results: list[Any] = [None] * count
     for i, n in zip(floating, engine.elements(node), strict=True):
         results[i] = EagerTensor(n)

@@ -15,7 +15,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
@@ -140,7 +140,9 @@ def map_fn(
         returned = fn(row)
         nest.assert_same_structure(wanted, outline(returned), expand_composites=True)
         kept.append(CompositeParts(returned))
-        return [tensor(x) for x in kept[-1].leaves]
+        leaves = kept[-1].leaves
+        stated = _wanted(leaves, signature, rows)
+        return [tensor(x, None if is_tensor(x) else dtype) for x, dtype in zip(leaves, stated, strict=True)]
 
     def one(_: Any, nodes: list[Node]) -> list[Tensor]:
         results = applied(rows.pack(nodes))
@@ -155,6 +157,9 @@ def map_fn(
         if not _needs_values(error):
             raise
         columns = [applied(rows.row(i)) for i in range(rows.count)]
+        for first, other in [pair for column in columns[1:] for pair in zip(columns[0], column, strict=True)]:
+            if infer_shape and first.shape != other.shape:
+                raise ValueError(f"Incompatible shape for value ({other.shape}), expected ({first.shape})") from None
         return kept[-1].batch([stack(list(column)) for column in zip(*columns, strict=True)], rows.count)
     results = kept[-1].batch([handle(y) for y in ys], rows.count)
     return results if back_prop else stopped(results)
@@ -168,18 +173,23 @@ def _no_rows(one: Any, rows: MappedRows, kept: list[CompositeParts]) -> Any:
     return kept[-1].batch([zeros((0, *a.shape), a.type) for a in outputs], 0)
 
 
-def _check_signature(results: Sequence[Tensor], signature: Any, rows: MappedRows) -> None:
-    """Check TensorFlow's rule that results have the dtypes of `elems`, unless a signature states others."""
+def _wanted(results: Sequence[Any], signature: Any, rows: MappedRows) -> list[Any]:
+    """Return the dtypes of results: those of `elems`, unless a signature states others."""
     if signature is None:
-        wanted = [x.dtype for x in rows.tensors] if len(rows.tensors) == len(results) else [rows.tensors[0].dtype] * len(results)
-    else:
-        wanted = [dtypes.stated(s) for s in nest.flatten(signature)]
+        same = len(rows.tensors) == len(results)
+        return [x.dtype for x in rows.tensors] if same else [rows.tensors[0].dtype] * len(results)
+    wanted = [dtypes.stated(s) for s in nest.flatten(signature)]
     if len(wanted) != len(results):
         raise ValueError(
             f"The two structures don't have the same number of elements: fn returned {len(results)}, fn_output_signature has "
             f"{len(wanted)}."
         )
-    for result, dtype in zip(results, wanted, strict=True):
+    return wanted
+
+
+def _check_signature(results: Sequence[Tensor], signature: Any, rows: MappedRows) -> None:
+    """Check TensorFlow's rule that results have the dtypes of `elems`, unless a signature states others."""
+    for result, dtype in zip(results, _wanted(results, signature, rows), strict=True):
         if result.dtype != dtype:
             raise invalid(
                 f"TensorArray dtype is {dtype.name} but Op is trying to write dtype {result.dtype.name}, which fn returned. Give "
@@ -202,11 +212,14 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
         start = nest.map_structure(tensor, initializer, expand_composites=True)
         first = None
     state, spec = _flat(start)
+    eager = executing_eagerly()
 
     def one(carry: list[Node], nodes: list[Node]) -> list[Tensor]:
         results = fn(nest.unflatten(spec, [handle(n) for n in carry]), rows.pack(nodes))
         nest.assert_same_structure(start, results, expand_composites=True)
         after = [tensor(r, None if hasattr(r, "dtype") else s.dtype) for r, s in zip(_leaves(results), state, strict=True)]
+        if eager and not every and any(r.shape != s.shape for r, s in zip(after, state, strict=True)):
+            raise engine.NeedsValues(f"the state of {what} changes its shape")
         check_same(carry, after)
         return [*after, *after] if every else after
 

@@ -97,7 +97,7 @@ def _is_branch(scope: Any) -> bool:
 
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
     """Return the error for an index out of range: OutOfRangeError in eager code, InvalidArgumentError in a function."""
-    if engine.local.trace.scope is None:
+    if executing_eagerly():
         return OutOfRangeError(None, None, why)
     return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")
 
@@ -269,8 +269,8 @@ class TensorArray:
     @public
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return an array with `value` at `index`."""
+        entry = self._accepted(value)  # as in TensorFlow, also of a result that is dropped
         new = self._copy()
-        entry = new._accepted(value)
         at = self._index(index, self._dynamic)
         if isinstance(at, int):
             count = new._count()

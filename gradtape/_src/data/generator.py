@@ -16,7 +16,7 @@ from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.calls import apart, failed
-from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, ElementStructure, from_specs
+from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, ElementStructure, flatten, from_specs
 
 
 def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> ElementStructure:
@@ -40,10 +40,8 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> ElementStr
             "To specify the output signature you need to provide either the `output_signature` argument or the `output_types` "
             "argument."
         )
-    if shapes is None:
-        return from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types))
-    leaves, how = nest.flatten_with_spec(types)
-    extents = nest.flatten_up_to(how, shapes)
+    leaves, how = flatten(types)
+    extents = [None] * len(leaves) if shapes is None else nest.flatten_up_to(how, shapes)
     return from_specs(how.unflatten([TensorSpec(TensorShape(e), d) for d, e in zip(leaves, extents, strict=True)]))
 
 

@@ -145,6 +145,11 @@ class IteratorSpec(ElementIteratorSpec):
 
     __slots__ = ()
 
+    @staticmethod
+    def from_value(value: OwnedIterator) -> IteratorSpec:
+        """Return the spec of an iterator."""
+        return IteratorSpec(value.element_spec)
+
     @property
     def value_type(self) -> type[OwnedIterator]:
         """The class of the iterators."""

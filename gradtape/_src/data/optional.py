@@ -89,6 +89,11 @@ class OptionalSpec(TypeSpec):
     def __init__(self, element_spec: Any) -> None:
         self._element_spec = element_spec
 
+    @staticmethod
+    def from_value(value: Optional) -> OptionalSpec:
+        """Return the spec of an Optional."""
+        return OptionalSpec(value.element_spec)
+
     @property
     def value_type(self) -> type[Optional]:
         """The class Optional."""

@@ -82,11 +82,14 @@ class CheckpointManager:
     def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
         """Save a checkpoint and delete superfluous ones; return its path, or None before the interval is over.
 
-        `checkpoint_number` replaces the checkpoint's own counter.
+        Without `check_interval` only a second checkpoint of one step is refused. `checkpoint_number` replaces the checkpoint's
+        own counter.
         """
         step = None if self._step_counter is None else int(held(self._step_counter))
-        if step is not None and check_interval and self._last_step is not None and step < self._last_step + (self._interval or 0):
-            return None
+        if step is not None and self._last_step is not None and self._interval is not None:
+            soon = check_interval and step < self._last_step + self._interval
+            if soon or step == self._last_step:
+                return None
         counter = self._checkpoint.save_counter
         before = held(counter, initial=0)
         hold(counter, before + 1)
@@ -107,6 +110,10 @@ class CheckpointManager:
             raise
         self._last_step = step
         return path
+
+    def sync(self) -> None:
+        """Wait until checkpoints that are saved in the background are on the disk."""
+        self._checkpoint.sync()
 
     def _superfluous(self) -> list[Saved]:
         """Remove checkpoints beyond `max_to_keep` from the list; return those to delete."""

@@ -91,6 +91,10 @@ class Saver:
         """Set the list of earlier checkpoints."""
         self._saved = [(path, None) for path in last_checkpoints]
 
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[Saved]) -> None:
+        """Set the list of earlier checkpoints, as pairs of a path and the time when it was saved."""
+        self._saved = list(last_checkpoints_with_time)
+
     def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
         """Set the list of earlier checkpoints to those of these that exist."""
         files = {path: sources.file_of(os.fspath(path)) for path in checkpoint_paths}

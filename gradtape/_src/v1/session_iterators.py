@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.frozen import frozen
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, invalid
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors import nest
+from gradtape._src.core.tensors.convert import constant, tensor
 from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values import dtypes
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import ElementStructure, from_specs, merged
@@ -25,6 +29,8 @@ from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.operation import Operation
 
+_handles: weakref.WeakValueDictionary[bytes, SessionIterator] = weakref.WeakValueDictionary()
+_numbers = itertools.count()
 SAMPLES = (2, 3)  # extents used in place of unknown ones when a dataset is sampled
 
 
@@ -38,7 +44,8 @@ def _at_once() -> Iterator[None]:
 class LateDataset:
     """A dataset that depends on tensors of a graph, created when an iterator's initializer runs.
 
-    Calls of Dataset methods are deferred until then. The structure of elements is found on sample values of these tensors.
+    Calls of Dataset methods are deferred until then. The tensors and variables are among the arguments, or named in functions
+    that are arguments; there a variable stands for its value. The elements' structure is found on sample values of the tensors.
     """
 
     def __init__(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -52,17 +59,21 @@ class LateDataset:
         """Return the tensors on which it depends."""
         found = []
         for item in nest.flatten(self._call):
-            found += item.waiting() if isinstance(item, LateDataset) else [item] if _waits(item) else []
+            found += item.waiting() if isinstance(item, LateDataset) else _waiting(item)
         return found
 
     def made(self, value_of: Callable[[Tensor], Any]) -> Dataset:
         """Return the dataset for the values of these tensors."""
 
-        def known(item: Any) -> Any:
-            return item.made(value_of) if isinstance(item, LateDataset) else value_of(item) if _waits(item) else item
+        def held(item: Any) -> Any:
+            found = _of_graph(item)
+            return item if found is None else tensor(value_of(found))
 
-        args, kwargs = nest.map_structure(known, self._call)
+        def known(item: Any) -> Any:
+            return item.made(value_of) if isinstance(item, LateDataset) else frozen(held(item), held)
+
         with _at_once():
+            args, kwargs = nest.map_structure(known, self._call)
             made: Dataset = self._method(*args, **kwargs)
         return made
 
@@ -88,8 +99,23 @@ class LateDataset:
         return make_one_shot_iterator(self)
 
 
-def _waits(item: Any) -> bool:
-    return isinstance(item, Tensor) and graph_of(item.node) is not None
+def _of_graph(item: Any) -> Tensor | None:
+    """Return a tensor of a graph, or that of a graph's variable; None for any other value."""
+    if isinstance(item, Variable):
+        item = item._tensor
+    return item if isinstance(item, Tensor) and graph_of(item.node) is not None else None
+
+
+def _waiting(item: Any) -> list[Tensor]:
+    """Return the tensors of a graph that an argument is, or that its code names if it is a function."""
+    found: list[Tensor] = []
+
+    def note(value: Any) -> Any:
+        found.extend([tensor for tensor in [_of_graph(value)] if tensor is not None])
+        return value
+
+    frozen(note(item), note)
+    return found
 
 
 def _sample(tensor: Tensor, extent: int) -> np.ndarray:
@@ -103,7 +129,7 @@ def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     """Call a function that creates datasets; in a graph, defer it if it depends on the graph's tensors."""
     if in_graph() is None:
         return method(*args, **kwargs)
-    if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
+    if any(isinstance(item, LateDataset) or _waiting(item) for item in nest.flatten((args, kwargs))):
         return LateDataset(method, args, kwargs)
     with _at_once():
         return method(*args, **kwargs)
@@ -160,6 +186,13 @@ class SessionIterator:
         graph.actions[operation.node] = functools.partial(self._begin, dataset)
         return operation
 
+    @public
+    def string_handle(self, name: str | None = None) -> Tensor:
+        """Return a string tensor; its value, fed to the handle of an iterator from `from_string_handle`, stands for this one."""
+        handle = f"iterator {next(_numbers)}".encode()
+        _handles[handle] = self
+        return constant(handle, name=name or "IteratorToStringHandle")
+
     def _begin(self, dataset: Any, session: Any, feeds: dict[Any, Any]) -> None:
         if isinstance(dataset, LateDataset):
             waiting = dataset.waiting()
@@ -201,6 +234,26 @@ class SessionIterator:
                 raise OutOfRangeError(None, None, "End of sequence: the dataset has no more elements.") from None
 
 
+class FeedIterator(SessionIterator):
+    """An iterator that gives the elements of another one, the one whose handle is the value of `handle` in a run."""
+
+    def __init__(self, structure: ElementStructure, handle: Tensor) -> None:
+        super().__init__(structure)
+        self._handle = handle
+
+    def element(self, session: Any, feeds: dict[Any, Any]) -> Any:
+        """Return the arrays of the next element in a session."""
+        (handle,) = session.values_of([self._handle], feeds)
+        iterator = _handles.get(handle)
+        if iterator is None:
+            raise invalid(f"{handle!r} is no handle of an iterator. Feed what session.run(iterator.string_handle()) gives.")
+        try:
+            merged(self._structure, iterator._structure)
+        except TypeError as error:
+            raise invalid(str(error)) from None
+        return iterator.element(session, feeds)
+
+
 class _Next:
     """A call of `get_next()`: in a run, its tensors are components of the same element."""
 
@@ -233,15 +286,27 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
     return SessionIterator(_structure(dataset), dataset)
 
 
+def _described(types: Any, shapes: Any) -> ElementStructure:
+    types = nest.map_structure(dtypes.as_dtype, types)
+    if shapes is None:
+        return from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types))
+    return from_specs(nest.map_up_to(lambda dtype, shape: TensorSpec(shape, dtype), types, shapes))
+
+
 @public
 def from_structure(
     output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
 ) -> SessionIterator:
     """Return an iterator without a dataset; operations from `make_initializer(dataset)` start it."""
-    types = nest.map_structure(dtypes.as_dtype, output_types)
-    if output_shapes is None:
-        return SessionIterator(from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types)))
-    return SessionIterator(from_specs(nest.map_up_to(lambda dtype, shape: TensorSpec(shape, dtype), types, output_shapes)))
+    return SessionIterator(_described(output_types, output_shapes))
+
+
+@public
+def from_string_handle(
+    string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
+) -> SessionIterator:
+    """Return an iterator that each run chooses: the one whose `string_handle()` has the value of `string_handle`, a tensor."""
+    return FeedIterator(_described(output_types, output_shapes), tensor(string_handle))
 
 
 @public

@@ -78,6 +78,15 @@ class Template:
         """Its trainable variables."""
         return self._of(trainable_variables)
 
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """Its global variables that are not trainable."""
+        trained = {id(variable) for variable in self.trainable_variables}
+        return [variable for variable in self.global_variables if id(variable) not in trained]
+
+    weights, trainable_weights, non_trainable_weights = variables, trainable_variables, non_trainable_variables
+    var_scope = variable_scope
+
     def _of(self, collection: Callable[[str], list[Variable]]) -> list[Variable]:
         return [] if self._scope is None else collection(f"{self._scope.name}/")
 

@@ -70,6 +70,8 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
         names = (*made.parameters, *made.attributes)
 
         def call(inputs: Any, named: dict[str, Any]) -> Any:
+            if not variadic and len(inputs) == len(names) + 1:  # the last one is the name
+                inputs, named = inputs[:-1], {"name": inputs[-1], **named}
             if named and (name := named.get("name")) is not None:
                 named["name"] = None
                 if naming.open_graphs:
@@ -231,8 +233,8 @@ def _bind(
         given, attributes = inputs, ()
     else:
         given, attributes = list(inputs[:count]), inputs[count:]
-        if len(attributes) > len(made.attributes) + 1:
-            raise TypeError(f"{made.type} takes {len(names)} arguments, received {len(inputs)}.")
+        if len(attributes) > len(made.attributes):
+            raise TypeError(f"{made.type} takes {len(names) + 1} arguments, received {len(inputs)}.")
         for parameter in names[len(given) : count]:
             if parameter not in named:
                 raise TypeError(f"{made.type} is missing the argument {parameter!r}.")

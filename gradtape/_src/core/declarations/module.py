@@ -114,7 +114,7 @@ class Module(Tracked):
             )
         self._name = name
         with name_scope(name) as prefix:
-            self._prefix = prefix
+            self._name_scope = name_scope(prefix)
 
     @property
     def name(self) -> str:
@@ -124,12 +124,7 @@ class Module(Tracked):
     @property
     def name_scope(self) -> name_scope:
         """A name scope for creating variables: the module's name within the scopes in which the module was created."""
-        return name_scope(self._prefix)
-
-    @property
-    def _name_scope(self) -> Any:
-        """`name_scope`, by the private name that libraries use to see whether `__init__` was called."""
-        return self.name_scope
+        return self._name_scope
 
     def _no_dependency(self, value: Any) -> Any:
         """Return the value. Libraries wrap attributes by it to keep them out of checkpoints."""
@@ -150,17 +145,17 @@ class Module(Tracked):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All variables of this module and its submodules, a tuple without duplicates."""
-        return tuple(self._flatten(predicate=is_variable))
+        return tuple(self._flatten(predicate=is_variable, expand_composites=True))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
         """The trainable ones among `variables`."""
-        return tuple(self._flatten(predicate=lambda value: is_variable(value) and value.trainable))
+        return tuple(self._flatten(predicate=lambda value: is_variable(value) and value.trainable, expand_composites=True))
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
         """The variables that are not trainable."""
-        return tuple(self._flatten(predicate=lambda value: is_variable(value) and not value.trainable))
+        return tuple(self._flatten(predicate=lambda value: is_variable(value) and not value.trainable, expand_composites=True))
 
     @property
     def submodules(self) -> tuple[Module, ...]:

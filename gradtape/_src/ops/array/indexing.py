@@ -169,7 +169,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
         fits = np.broadcast_shapes(update.shape, shape) == shape
     except ValueError:
         fits = False
-    if not fits:
+    if not fits and (shape or any(extent != 1 for extent in update.shape)):  # a single element takes any shape of one element
         raise invalid(
             f"Cannot assign a value of shape {plain(update.shape)} into a slice of shape {plain(shape)}: give a value "
             f"that can be broadcast to the slice."
@@ -181,6 +181,7 @@ def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
     """Assign to a window of an array of strings, on the host."""
     places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes, sizes, strides).reshape(shape)
     result = value.copy()
+    update = update if shape else update.reshape(())
     result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
     return result
 
@@ -188,6 +189,7 @@ def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
 @op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings, flops=0)
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
+    update = update if shape else update.reshape(())
     update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))
     starts = _starts(begin, axes, value.shape)
     if counts != sizes:

@@ -103,7 +103,7 @@ class Operation:
         if name == "_gradient_op_type":
             override = self._graph.override_of(node)
             if override is not None:
-                return override
+                return shown_attribute(override)
         raise ValueError(f"Operation {self._name!r} has no attr named '{name}'.")
 
     @public

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.scope import Traced, trace
-from gradtape._src.core.base.errors import FailedPreconditionError
+from gradtape._src.core.base.errors import FailedPreconditionError, invalid
 from gradtape._src.core.base.public import unnamed
-from gradtape._src.core.engine import engine, execution, slices, tracing
+from gradtape._src.core.engine import engine, execution, slices
 from gradtape._src.core.programs.program import Node, Trace, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import to_array
@@ -28,12 +27,14 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from gradtape._src.v1.graphs.extents import NeedsFeed
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, local
 from gradtape._src.v1.graphs.kinds import CONST
+from gradtape._src.v1.graphs.op_by_op import OpByOp, PartialRun
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.ragged_value import of_parts
-from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
+from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, needed_nodes
 
 PLANS = 256  # the number of plans kept by a session
 Feeds = dict[Node, Node]  # nodes of the graph, and leaves with their values
+_numbers = itertools.count()
 
 
 class RunPlan(NamedTuple):
@@ -121,12 +122,14 @@ class Session:
             raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        self._target = target.encode() if isinstance(target, str) else target
         self._graph = get_default_graph() if graph is None else graph
         self._values: dict[int, Any] = {}  # by the variable's id
         self._streams: dict[Any, seeds.Stream] = {}
         self._plans: dict[Any, RunPlan] = {}
         self._structural: dict[Any, set[Node]] = {}  # by fetches: the feeds that determine shapes
         self._uncompiled: set[Any] = set()  # fetches with shapes that depend on values
+        self._partial: dict[str, PartialRun] = {}  # the runs in several steps by handle
         self._closed = False
         self._entered: list[ExitStack] = []
 
@@ -134,6 +137,16 @@ class Session:
     def graph(self) -> Graph:
         """The graph."""
         return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as a GraphDef."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> bytes:
+        """The target that was given."""
+        return self._target
 
     # -- contexts
 
@@ -165,7 +178,7 @@ class Session:
     def close(self) -> None:
         """Drop the variables' values; the session cannot be used afterwards."""
         self._closed = True
-        self._values, self._plans = {}, {}
+        self._values, self._plans, self._partial = {}, {}, {}
 
     # -- running
 
@@ -175,17 +188,58 @@ class Session:
 
         `feed_dict` has values for placeholders, or for any other tensors. An operation returns None.
         """
+        self._check_open()
+        asked = Fetches(self._graph, fetches)
+        feeds = self._feeds(feed_dict or {})
+        if self._graph.actions or self._graph.drawn:
+            feeds = self.with_drawn(asked.nodes, feeds)
+        return asked.pack(self.values_of(asked.nodes, feeds))
+
+    def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session. Make a new one; its variables must be initialized again.")
         if not self._graph.trace.nodes:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+
+    @unnamed
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begin a run in several steps, and return its handle for `partial_run`.
+
+        `fetches` and `feeds` are those of all steps together.
+        """
+        self._check_open()
+        nodes = []
+        for feed in nest.flatten([] if feeds is None else feeds, expand_composites=True):
+            try:
+                nodes.append(self._graph.as_graph_element(feed, allow_operation=False).node)
+            except (KeyError, ValueError, TypeError) as error:
+                raise type(error)(f"Cannot interpret feed_list key as Tensor: {error.args[0]}") from None
+        asked = Fetches(self._graph, fetches)
+        if not asked.nodes:
+            raise invalid("Must specify at least one target to fetch or execute.")
+        handle = f"partial run {next(_numbers)}"
+        self._partial[handle] = PartialRun(self, asked.nodes, nodes)
+        return handle
+
+    @unnamed
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Return the values of `fetches` like `run`, from these feeds and those of the run's earlier steps.
+
+        Each operation runs once for all steps. InvalidArgumentError for what `partial_run_setup` was not told, for what was fed
+        or fetched before, and for a fetch whose feeds are missing.
+        """
+        self._check_open()
         asked = Fetches(self._graph, fetches)
         feeds = self._feeds(feed_dict or {})
-        if self._graph.actions or self._graph.drawn:
-            feeds = self._before(asked.nodes, feeds)
-        return asked.pack(self.values_of(asked.nodes, feeds))
+        run = self._partial.get(handle)
+        if run is None:
+            raise invalid("Must run 'setup' before performing partial runs!")
+        results = [None if r is None else _numpy(r) for r in run.step(asked.nodes, feeds)]
+        if run.done:
+            del self._partial[handle]
+        return asked.pack(results)
 
-    def _before(self, nodes: list[Node], feeds: Feeds) -> Feeds:
+    def with_drawn(self, nodes: Sequence[Node], feeds: Feeds) -> Feeds:
         """Call the functions that a graph has for nodes of this run; return the feeds, including values from these."""
         graph, drawn = self._graph, dict(feeds)
         needed = needed_nodes(graph, nodes, feeds)
@@ -219,8 +273,8 @@ class Session:
         """Return a function that runs `fetches`, and takes a value for each tensor in `feed_list`."""
         keys = list(feed_list or [])
 
-        def call(*values: Any) -> Any:
-            return self.run(fetches, dict(zip(keys, values, strict=True)))
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            return self.run(fetches, dict(zip(keys, values, strict=False)))
 
         return call
 
@@ -289,10 +343,10 @@ class Session:
                 fixed = self._structural.get(key, ())
                 whole = (*key, *[(n, np.asarray(feeds[n].value).tobytes()) for n in fixed]) if fixed else key
                 plan = self._plans.get(whole)
-                if plan is not None and all(self._aval_of(v) is a for v, a in plan.variables):
+                if plan is not None and all(self.aval_of(v) is a for v, a in plan.variables):
                     break
                 if key in self._uncompiled:
-                    return self._run_eagerly(wanted, feeds)
+                    return [None if r is None else _numpy(r) for r in OpByOp(self).step(wanted, feeds)]
                 try:
                     plan = self._plan(wanted, feeds, fixed)
                 except NeedsEager:
@@ -314,7 +368,7 @@ class Session:
     def _plan(self, wanted: Sequence[Node], feeds: Feeds, fixed: Any) -> RunPlan:
         parameters = {n: leaf(fed.aval, np.asarray(fed.value) if n in fixed else None) for n, fed in feeds.items()}
         fed: dict[Node, np.ndarray] = {}
-        scope = RunScope(self._aval_of)
+        scope = RunScope(self.aval_of)
         asks_state = False
 
         def initialized(variable: Variable) -> bool:
@@ -333,23 +387,11 @@ class Session:
 
         given = list(parameters.values())
         body = trace(run, given, scope, convert=_itself)
-        variables = [(v, self._aval_of(v)) for v in body.variables]
+        variables = [(v, self.aval_of(v)) for v in body.variables]
         gives = [type(node.aval) is not tuple for node in wanted]
-        return RunPlan(body, variables, [self._stream(stream) for stream in body.draws], asks_state, gives)
+        return RunPlan(body, variables, [self.stream(stream) for stream in body.draws], asks_state, gives)
 
-    def _run_eagerly(self, wanted: Sequence[Node], feeds: Feeds) -> list[Any]:
-        """Run fetches with shapes that depend on values, op by op."""
-        scope = ValueScope(self._aval_of, self.value_of)
-        fed = {node: np.asarray(node.value) for node in feeds.values()}
-        tape = GradientTape(persistent=True)
-        replay = Replay(self._graph, feeds, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
-        with tracing.as_function(), tape, seeds.at_once():
-            replay.run(wanted)
-            results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
-        self._take(scope.written.values(), [engine.value(scope.after[id(v)]) for v in scope.written.values()])
-        return [None if r is None else _numpy(r) for r in results]
-
-    def _stream(self, source: Any) -> Any:
+    def stream(self, source: Any) -> Any:
         """Return a random op's source in this session, with a stream of its own: different numbers without a seed.
 
         Runs with other shapes continue the stream.
@@ -359,7 +401,8 @@ class Session:
             found = self._streams[source.stream] = source.stream.again()
         return found.shared(source.blocks)
 
-    def _aval_of(self, variable: Variable) -> Aval:
+    def aval_of(self, variable: Variable) -> Aval:
+        """Return the shape and dtype of a variable in this session."""
         value = self._values.get(variable._uid)
         return variable.aval if value is None else aval(value.shape, value.dtype)
 
@@ -371,11 +414,11 @@ class Session:
         arguments += [stream.draw() for stream in plan.streams]
         values = execution.execute(body.program, arguments)
         count = len(values) - len(body.written)
-        self._take(body.written, values[count:])
+        self.take(body.written, values[count:])
         remaining = iter(values[:count])
         return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
-    def _take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
+    def take(self, variables: Iterable[Variable], values: Sequence[Any]) -> None:
         """Assign variables in one step, so that an interrupt finds all of them changed, or none."""
         self._values.update(dict(zip([variable._uid for variable in variables], values, strict=True)))
 

@@ -36,6 +36,8 @@ def of_rows(function):
 abs = absolute = of_rows(bound.absolute)
 square = of_rows(bound.square)
 clip = of_rows(bound.clip)
+negative = of_rows(bound.negative)
+sqrt = of_rows(bound.sqrt)
 
 
 def fabs(x):
