@@ -152,7 +152,7 @@ ROWS = (
         (np.stack([np.delete(BOXES, 6, 0)] * 2), np.stack([np.delete(SCORES, 6), np.arange(1, 8) / 10])),
         lambda boxes, scores: (np.int32([[3, 0, 5, 0, 0, 0], [6, 5, 4, 2, 0, 0]]), np.int32([3, 4])),
         ops=("NonMaxSuppressionPadded",),
-        order=-1,
+        order=0,
         result=lambda dtype: ("int32", "int32"),
         errors=(
             (

@@ -195,7 +195,8 @@ def _padded(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
     return numbers, kept.sum(-1, dtype=jnp.int32).reshape(real.shape[:-1])
 
 
-not_differentiable(_suppression, _overlap_suppression, _combined, _padded, because=NUMBERS, unregistered=True)
+not_differentiable(_suppression, _overlap_suppression, _combined, because=NUMBERS, unregistered=True)
+not_differentiable(_padded, because=NUMBERS)
 
 
 def _inputs(function, first, name, scores):
