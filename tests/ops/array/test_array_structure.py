@@ -159,5 +159,5 @@ def test_arguments_are_checked_in_tensorflows_order():
         tf.pad([1], [1, 1], "EDGE")
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"paddings must be a matrix with 2 columns: \[\]"):
         tf.pad([1], 1)
-    with pytest.raises(TypeError, match="Argument `sparse_delta` must be a `tf.IndexedSlices`"):
+    with pytest.raises(TypeError, match=r"Argument `sparse_delta` must be a `tf\.IndexedSlices`"):
         tf.Variable([[1.0]]).batch_scatter_update(3.0)
