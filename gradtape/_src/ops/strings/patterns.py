@@ -233,7 +233,7 @@ def replaced(data, pattern, rewrite, everywhere):
     if pieces is None:
         return data
     text = text_of(data)
-    result, place, ended = [], 0, None
+    result, place, ended = [], 0, -1
     while place <= len(text):
         match = pattern.search(text, place)
         if match is None:
