@@ -58,6 +58,7 @@ from gradtape._src.ops.image.detection import (
     draw_bounding_boxes as draw_bounding_boxes,
     non_max_suppression as non_max_suppression,
     non_max_suppression_overlaps as non_max_suppression_overlaps,
+    non_max_suppression_padded as non_max_suppression_padded,
     non_max_suppression_with_scores as non_max_suppression_with_scores,
 )
 from gradtape._src.ops.image.distortion import (

@@ -69,6 +69,10 @@ from gradtape._src.ops.nn.embedding_sparse import (
     embedding_lookup_sparse as embedding_lookup_sparse,
     safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
 )
+from gradtape._src.ops.nn.fractional import (
+    fractional_avg_pool as fractional_avg_pool,
+    fractional_max_pool as fractional_max_pool,
+)
 from gradtape._src.ops.nn.isotonic import isotonic_regression as isotonic_regression
 from gradtape._src.ops.nn.losses import (
     compute_average_loss as compute_average_loss,

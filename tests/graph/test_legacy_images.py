@@ -59,6 +59,8 @@ def test_resize_images(session):
     same(session.run(y, {x: LINE}).ravel(), [0.0, 0.0, 4.0, 1.0, 1.0, 9.0])
     assert tf.image.resize_images(np.zeros([4, 4, 3], np.uint8), [4, 4]).dtype == tf.uint8
     assert tf.image.resize(np.zeros([4, 4, 3], np.uint8), [2, 4]).dtype == tf.float32
+    nearest = tf.image.resize(x, [6, 1], tf.image.ResizeMethod.NEAREST_NEIGHBOR, align_corners=True)
+    same(session.run(nearest, {x: LINE}).ravel(), [0.0, 4.0, 4.0, 1.0, 1.0, 9.0])
 
 
 def test_images_fitted_into_a_frame():

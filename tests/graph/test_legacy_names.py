@@ -51,6 +51,15 @@ def test_initializers(session, make, deviation):
     assert session.run(v).std() == pytest.approx(deviation, rel=0.1)
 
 
+def test_orthogonal_numbers():
+    """As TensorFlow draws them, from the stream of an op."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(4)
+        found = session.run(tf.orthogonal_initializer(gain=2.0, seed=4)([3, 2])).ravel()
+    expected = [-0.88815999, 1.69050026, -1.70569909, -1.00091267, -0.54932940, 0.37467718]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
 def test_lists_of_variables(session):
     a, b = tf.get_variable("a", initializer=1.0), tf.get_variable("b", initializer=2.0, trainable=False)
     tf.add_to_collections(["x", "y"], a)

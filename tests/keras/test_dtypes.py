@@ -94,3 +94,14 @@ def test_signatures_are_those_of_keras_and_arguments_go_by_either_way():
         numpy.mean(x, 0, True, None)
     with pytest.raises(ValueError, match="axis 2 is out of bounds for a tensor of 2 dimensions"):
         keras.ops.flip(x, 2)
+
+
+def test_what_is_made_of_a_variable_has_its_value_of_then():
+    variable = keras.Variable([1.0, 2.0])
+    found = [keras.ops.cast(variable, "float32"), keras.ops.copy(variable), keras.ops.real(variable)]
+    metric = keras.metrics.Sum()
+    metric.update_state([1.0, 2.0])
+    found.append(metric.result())
+    variable.assign([7.0, 8.0])
+    metric.reset_state()
+    assert [part.numpy().tolist() for part in found] == [[1.0, 2.0]] * 3 + [3.0]

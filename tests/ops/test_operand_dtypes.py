@@ -118,3 +118,8 @@ def test_a_bool_counts_as_an_axis():
 
 def test_a_nest_of_axes_counts_when_it_is_not_in_a_function():
     assert tf.reduce_sum(tf.ones([2, 3]), [[0], [1]]).numpy() == 6.0
+
+
+def test_a_list_of_complex_numbers_keeps_its_dtype_in_a_fourier_transform():
+    assert tf.signal.fft([1 + 1j, 2]).dtype == tf.complex128
+    assert tf.signal.fft([1.0, 2.0]).dtype == tf.complex64

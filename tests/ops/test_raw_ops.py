@@ -111,6 +111,22 @@ def test_values(op, arguments, expected):
     np.testing.assert_allclose(getattr(tf.raw_ops, op)(**arguments), expected, rtol=1e-6)
 
 
+def test_explicit_paddings():
+    image, kernel = np.ones([1, 3, 3, 1], np.float32), np.ones([2, 2, 1, 1], np.float32)
+    given = {"strides": [1, 1, 1, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 0, 0, 1, 0, 0]}
+    found = tf.raw_ops.Conv2D(input=image, filter=kernel, **given)
+    np.testing.assert_array_equal(found[0, ..., 0], [[2, 2, 1], [4, 4, 2], [4, 4, 2]])
+
+
+@pytest.mark.parametrize(
+    ("op", "option", "first"), [("Svd", "compute_uv", [3.0, 2.0]), ("SelfAdjointEigV2", "compute_v", [2.0, 3.0])]
+)
+def test_vectors_that_are_not_wanted_are_empty(op, option, first):
+    found = getattr(tf.raw_ops, op)(input=[[3.0, 0.0], [0.0, 2.0]], **{option: False})
+    np.testing.assert_allclose(found[0], first, rtol=1e-6)
+    assert [part.shape.as_list() for part in found[1:]] == [[0]] * (len(found) - 1)
+
+
 def test_several_results_have_names():
     found = tf.raw_ops.TopKV2(input=X, k=1)
     assert found._fields == ("values", "indices") and found.indices.numpy().tolist() == [[1], [2]]

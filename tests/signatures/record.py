@@ -32,14 +32,14 @@ ROOT = """
 # state, everything built on strings.
 OUT_OF_SCOPE = {
     "nn": """
-        RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper ctc_beam_search_decoder fractional_avg_pool
-        fractional_max_pool learned_unigram_candidate_sampler
+        RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper ctc_beam_search_decoder
+        learned_unigram_candidate_sampler
     """,
     "random": "learned_unigram_candidate_sampler",
     "image": """
         adjust_jpeg_quality combined_non_max_suppression decode_and_crop_jpeg decode_bmp decode_gif decode_image
         decode_jpeg decode_jxl decode_png decode_webp encode_jpeg encode_png extract_glimpse extract_jpeg_shape
-        generate_bounding_box_proposals is_jpeg non_max_suppression_padded random_jpeg_quality
+        generate_bounding_box_proposals is_jpeg random_jpeg_quality
         sample_distorted_bounding_box stateless_random_jpeg_quality stateless_sample_distorted_bounding_box
     """,
     "sparse": """

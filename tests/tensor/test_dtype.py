@@ -67,7 +67,10 @@ def test_range_of_values():
     assert tf.int8.limits == (0, 127)
     assert tf.float32.limits == (0, 1)
     assert tf.bool.limits == (0, True)
-    assert tf.string.as_numpy_dtype is object
+    assert tf.string.as_numpy_dtype is object and tf.string.size == 0
+    for dtype in (tf.float16, tf.bfloat16, tf.complex64, tf.string):
+        with pytest.raises(ValueError, match=f"^<dtype: '{dtype.name}'> does not have defined limits"):
+            _ = dtype.limits
 
 
 def test_real_dtype():

@@ -28,6 +28,13 @@ NEW_SPECS = [
 ]
 
 
+def test_the_spec_of_a_sparse_tensor():
+    sparse = tf.sparse.from_dense([[0.0, 1.0]])
+    assert tf.SparseTensorSpec.from_value(sparse) == tf.type_spec_from_value(sparse)
+    with pytest.raises(TypeError, match="Expected SparseTensor"):
+        tf.SparseTensorSpec.from_value([0.0, 1.0])
+
+
 @pytest.mark.parametrize("value, text", NEW_SPECS)
 def test_the_spec_of_a_value(value, text):
     spec = tf.type_spec_from_value(value())

@@ -92,6 +92,9 @@ def function(type: str) -> Callable[..., Any]:
         except TypeError as error:
             raise TypeError(f"{type} has the parameters {', '.join(signature.parameters)}: {error}.") from None
         bound.apply_defaults()
+        if bound.arguments.get("padding") == "EXPLICIT":
+            numbers = iter(bound.arguments["explicit_paddings"])
+            bound.arguments |= {"padding": [list(pair) for pair in zip(numbers, numbers, strict=True)], "explicit_paddings": []}
         given_name = bound.arguments.pop("name")
         values = row.fixed | ({} if given_name is None else {"name": given_name})
         for name, value in bound.arguments.items():
@@ -103,7 +106,10 @@ def function(type: str) -> Callable[..., Any]:
             if target and target != REFUSED:
                 values[target] = value
         results = _target(row)(**values)
-        return results if collected is None else collected(*results)
+        if collected is None:
+            return results
+        found = [results] if isinstance(results, gradtape.Tensor) else list(results)
+        return collected(*found, *[gradtape.zeros([0], found[0].dtype)] * (len(row.results) - len(found)))
 
     call.__name__ = call.__qualname__ = type
     call.__doc__ = f"Compute the op {type}, as {_described(row)}."

@@ -96,7 +96,7 @@ _TABLE = [
     ("Out of scope: use tf.io.matching_files.", "io.match_filenames_once"),
     (
         "Out of scope: finding boxes is not differentiable, and tf.image.non_max_suppression is there.",
-        "image.generate_bounding_box_proposals image.non_max_suppression_padded",
+        "image.generate_bounding_box_proposals",
     ),
     (
         "Out of scope: sparse tensors have products, sums, and what moves their elements; use tf.sparse.to_dense.",
@@ -110,10 +110,6 @@ _TABLE = [
         approx_top_k conv conv2d_backprop_filter_v2 conv2d_backprop_input_v2 fftnd ifftnd rfftnd irfftnd guarantee_const
         random_index_shuffle random.experimental.index_shuffle
         """,
-    ),
-    (
-        "Out of scope: use tf.nn.avg_pool or tf.nn.max_pool.",
-        "nn.fractional_avg_pool nn.fractional_max_pool",
     ),
     (
         "Out of scope: a sampler with a state of its own. The other candidate samplers of tf.random are there.",

@@ -177,7 +177,7 @@ class Orthogonal(Initial):
         self.gain, self.seed = gain, seed
 
     def _make(self, shape: Any, dtype: Any) -> Any:
-        return weights.Orthogonal(self.gain, self.seed)(shape, dtype=dtype)
+        return weights.orthogonal(shape, lambda shape: random.normal(shape, dtype=dtype, seed=self.seed)) * self.gain
 
 
 class Identity(Initial):

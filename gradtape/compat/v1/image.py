@@ -17,4 +17,6 @@ from gradtape._src.v1.ops.images import (
     transpose_image as transpose_image,
 )
 
+resize = resize_images
+
 __getattr__ = _falls_back(__name__, "image")

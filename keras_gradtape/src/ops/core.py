@@ -137,10 +137,10 @@ def shape(x):
 
 
 def cast(x, dtype):
-    """Convert `x` to another dtype."""
+    """Convert `x` to another dtype. Of a KerasVariable the result is the value that it has now, also for its own dtype."""
     dtype = tf.as_dtype(standardize_dtype(dtype))
     if isinstance(x, KerasVariable):
-        x = x.value
+        x = tf.convert_to_tensor(x.value)
     elif not is_tensor(x):
         return convert_to_tensor(x, dtype)
     return x if x.dtype is dtype else tf.cast(x, dtype)

@@ -142,3 +142,22 @@ def test_a_first_gather_of_what_unique_found_takes_64_bits():
     gathered = tf.gather(found, tf.argsort(found))
     assert gathered.dtype == tf.float64
     np.testing.assert_array_equal(gathered, [1.0, 2.0, 3.0])
+
+
+def test_batches_counted_from_the_end_count_the_axis_too():
+    x = tf.reshape(tf.range(24), [2, 3, 4])
+    found = tf.gather(x, [[0, 1], [1, 0]], batch_dims=-1)
+    assert found.numpy().ravel().tolist() == [0, 1, 4, 5, 8, 9, 13, 12, 17, 16, 21, 20]
+
+
+def test_no_classes_have_no_vectors():
+    assert tf.one_hot([], 2).shape == (0, 2) and tf.one_hot([], 2).dtype == tf.float32
+
+
+def test_arguments_are_checked_in_tensorflows_order():
+    with pytest.raises(ValueError, match="Value of argument `mode` expected to be one of"):
+        tf.pad([1], [1, 1], "EDGE")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"paddings must be a matrix with 2 columns: \[\]"):
+        tf.pad([1], 1)
+    with pytest.raises(TypeError, match=r"Argument `sparse_delta` must be a `tf\.IndexedSlices`"):
+        tf.Variable([[1.0]]).batch_scatter_update(3.0)

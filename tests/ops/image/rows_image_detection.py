@@ -147,6 +147,27 @@ ROWS = (
         result=lambda dtype: ("int32", "float32"),
     ),
     Row(
+        "non_max_suppression_padded",
+        single(tf.image.non_max_suppression_padded, max_output_size=6, score_threshold=0.25, pad_to_max_output_size=True),
+        (np.stack([np.delete(BOXES, 6, 0)] * 2), np.stack([np.delete(SCORES, 6), np.arange(1, 8) / 10])),
+        lambda boxes, scores: (np.int32([[3, 0, 5, 0, 0, 0], [6, 5, 4, 2, 0, 0]]), np.int32([3, 4])),
+        ops=("NonMaxSuppressionPadded",),
+        order=0,
+        result=lambda dtype: ("int32", "int32"),
+        errors=(
+            (
+                lambda: tf.image.non_max_suppression_padded(BOXES[None], SCORES[None], 3),
+                ValueError,
+                r"'pad_to_max_output_size' \(value False\) must be True for batched input",
+            ),
+            (
+                lambda: tf.image.non_max_suppression_padded(BOXES, SCORES[:3], 3),
+                Invalid,
+                r"boxes must have the shape of scores and four coordinates: received \[8,4\] and \[3\]",
+            ),
+        ),
+    ),
+    Row(
         "combined_non_max_suppression",
         combined(),
         (BOXES, SCORES - np.arange(8) * 1e-3),

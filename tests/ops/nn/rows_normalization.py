@@ -424,6 +424,7 @@ LAYERS = (
                 r"in must be 4-dimensional: .* received shape \[1, 1, 4\]",
             ),
             (lambda: tf.nn.lrn(tf.ones([1, 1, 1, 4], "int32")), Invalid, f"of int32 {NOT_ALLOWED}"),
+            (lambda: tf.nn.lrn(tf.ones([1, 1, 1, 4]), -1), Invalid, "depth_radius = -1 larger than int max"),
         ),
     ),
     Row(

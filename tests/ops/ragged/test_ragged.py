@@ -198,3 +198,26 @@ def test_the_logarithm_of_a_sum_of_exponentials_of_rows():
     assert float(tf.reduce_logsumexp(rows)) == 500.0
     gaps = tf.ragged.constant([[1.0, 2.0], [], [3.0, -np.inf]])
     np.testing.assert_allclose(tf.reduce_logsumexp(gaps, axis=-1, keepdims=True), [[2.3132617], [-np.inf], [3.0]], rtol=1e-6)
+
+
+def test_rows_from_arrays_and_counted_floats():
+    assert tf.ragged.constant([np.array([1, 2]), np.array([3])]).to_list() == [[1, 2], [3]]
+    assert tf.ragged.range([0.5, 2.0]).dtype == tf.float32
+    assert tf.ragged.range(tf.constant([2], tf.int64)).dtype == tf.int64
+
+
+def test_a_list_of_indices_is_that_of_a_tensor(rows):
+    assert int(rows[[0, 1]]) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda v: Ragged.from_uniform_row_length(v, 4), "uniform_row_length=4 times nrows=1 must equal nvals=6"),
+        (lambda v: Ragged.from_uniform_row_length(v, 0), "uniform_row_length=0 times nrows=0 must equal nvals=6"),
+        (lambda v: Ragged.from_value_rowids(v, [0, 0]), r"Shapes \(6,\) and \(2,\) are incompatible"),
+    ],
+)
+def test_rows_that_do_not_take_all_values(make, match):
+    with pytest.raises(ValueError, match=match):
+        make(tf.range(6))

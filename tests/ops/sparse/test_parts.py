@@ -99,6 +99,7 @@ def test_gradients():
         softmax = tf.reduce_sum(tf.sparse.softmax(s).values ** 2)
         larger = tf.reduce_sum(tf.sparse.maximum(s, S([[0, 1]], [5.0], [4, 5])).values ** 2)
         filled = tf.reduce_sum(tf.sparse.fill_empty_rows(s, 1.0)[0].values ** 2)
+    assert isinstance(tape.gradient(sliced, v), tf.Tensor)
     found = [tf.convert_to_tensor(tape.gradient(y, v)).numpy().tolist() for y in (sliced, softmax, larger, filled)]
     assert found[0] == [2.0, -4.0, 0.0] and found[2:] == [[0.0, 0.0, 6.0], [2.0, -4.0, 6.0]]
     assert found[1] == pytest.approx([0.0, -0.01311814, 0.01311814], abs=1e-6)

@@ -349,12 +349,23 @@ class TestPatterns:
             (r"\p{Lu}", "aBÉ", "axx"),
             (r"\PL", "a1", "ax"),
             (r"(?<n>a)", "a", "x"),
+            (r"[\s\S]", "a b\n", "xxxx"),
+            (r"[^\D]", "a1", "ax"),
+            (r"[^\S\n]", "a \n", "ax\n"),
+            (r"[[:^alpha:]]", "a1-", "axx"),
+            (r"a(?i)b|c", "aB C AB", "x x AB"),
+            (r"(a(?i)b)c", "aBc aBC", "x aBC"),
+            ("a{,2}", "aa a{,2}", "aa x"),
+            ("a||b", "abc", "xbxcx"),
         ],
     )
     def test_means_the_same(self, pattern, text, expected):
         assert tf.strings.regex_replace(text, pattern, "x").numpy().decode() == expected
 
-    @pytest.mark.parametrize("pattern", ["a(?!b)", "(?<=a)b", r"(a)\1", "[[:nonsense:]]", "[a", "a\\", r"\p{Greek}", r"[\D]"])
+    @pytest.mark.parametrize(
+        "pattern",
+        ["a(?!b)", "(?<=a)b", r"(a)\1", "[[:nonsense:]]", "[a", "a\\", r"\p{Greek}", "[[:^x:]]", "(?i)a)", "(?x) a", "a{1001}"],
+    )
     def test_refused(self, pattern):
         with pytest.raises(tf.errors.InvalidArgumentError, match=f"^Invalid pattern: {re.escape(pattern)}, error: "):
             tf.strings.regex_replace("a", pattern, "x")

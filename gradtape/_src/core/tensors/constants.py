@@ -68,6 +68,8 @@ def of_values(value: Any, kinds: dict[type, None], dtype: np.dtype | None) -> np
     """Return a Python value, or a nest of lists of values, as an array; `kinds` are the types of its leaves."""
     try:
         array = np.array(value)
+    except UnicodeDecodeError:  # text beside bytes
+        array = np.array(value, object)
     except ValueError:
         raise _no_tensor(value, kinds) from None
     if array.dtype == object or array.dtype.kind in "USMm":

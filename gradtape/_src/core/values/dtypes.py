@@ -83,8 +83,8 @@ class DType:
 
     @property
     def size(self) -> builtins.int:
-        """Bytes per element."""
-        return self.numpy.itemsize
+        """Bytes per element, 0 for strings."""
+        return 0 if self.name == "string" else self.numpy.itemsize
 
     @property
     def min(self) -> Any:
@@ -105,8 +105,12 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """`(0, max)`, the range of image values; `(0, 1)` for floating types."""
-        return (0, 1) if self.is_floating else (0, True if self.is_bool else self.max)
+        """`(0, max)`, the range of image values; `(0, 1)` for float32 and float64. ValueError for other types."""
+        if self.name in ("float32", "float64"):
+            return 0, 1
+        if not self.is_integer and not self.is_bool:
+            raise ValueError(f"{self} does not have defined limits.")
+        return 0, True if self.is_bool else self.max
 
     @property
     def base_dtype(self) -> DType:

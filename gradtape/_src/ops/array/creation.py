@@ -342,7 +342,8 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     on = tensor(1, dtype) if on is None else on
     off = tensor(0, dtype) if off is None else off
     axis = -1 if axis is None else static(axis, "axis")
-    return _one_hot(tensor(indices), on, off, depth=static(depth, "depth"), axis=axis)
+    indices = tensor(indices, "int32" if isinstance(indices, list) and not indices else None)
+    return _one_hot(indices, on, off, depth=static(depth, "depth"), axis=axis)
 
 
 @op(

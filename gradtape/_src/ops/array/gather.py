@@ -193,9 +193,9 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     node, indices = node_of(params), node_of(indices)
     shape, rank = node.aval.shape, node.aval.ndim
     batch_dims = 0 if batch_dims is None else static(batch_dims, "batch_dims")
+    axis = batch_dims if axis is None else static(axis, "axis")
     if batch_dims < 0:
         batch_dims += indices.aval.ndim
-    axis = batch_dims if axis is None else static(axis, "axis")
     if axis == 0:
         batch_dims = 0  # TensorFlow ignores batch_dims for axis 0
     if not rank:

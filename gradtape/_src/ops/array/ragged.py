@@ -99,7 +99,11 @@ class RaggedTensor:
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         """Create rows from the row number of each value, which must not decrease; `nrows` is the last one + 1 by default."""
         nrows = None if nrows is None else static(nrows, "nrows")
-        return _made(values, from_rowids(value_rowids, nrows), "from_value_rowids")
+        splits = from_rowids(value_rowids, nrows)
+        count = _count_of(_values_of(values))
+        if isinstance(splits, np.ndarray) and count is not None and splits[-1] != count:
+            raise ValueError(f"Shapes ({count},) and ({splits[-1]},) are incompatible: each value has one row number.")
+        return _made(values, splits, "from_value_rowids")
 
     @classmethod
     @public
@@ -111,7 +115,10 @@ class RaggedTensor:
                 f"Arguments to from_uniform_row_length do not form a valid RaggedTensor\nThe length {length} is below 0."
             )
         given = None if nrows is None else static(nrows, "nrows")
+        count = _count_of(values)
         rows = given if given is not None else extents_of(values)[0] // length if length else 0
+        if count is not None and length * rows != count:
+            raise ValueError(f"uniform_row_length={length} times nrows={rows} must equal nvals={count}")
         return _made(values, np.arange(rows + 1, dtype=np.int64) * length, "from_uniform_row_length", uniform=length)
 
     @classmethod
@@ -386,12 +393,19 @@ def _values_of(values):
     return values if isinstance(values, RaggedTensor) else tensor(values)
 
 
+def _count_of(values):
+    """Return the number of rows of a tensor, ragged or not; None if it is unknown."""
+    if isinstance(values, RaggedTensor):
+        return values._count
+    return stated_shape(values.node).as_list()[0] if values.ndim else None
+
+
 def _made(values, splits, caller, uniform=None):
     """Create a RaggedTensor; InvalidArgumentError unless its rows cover all values, as far as they are known."""
     values = _values_of(values)
     if not isinstance(values, RaggedTensor) and not values.ndim:
         raise ValueError(f"The values of a RaggedTensor have at least one axis; {caller} got a scalar.")
-    count = values._count if isinstance(values, RaggedTensor) else stated_shape(values.node).as_list()[0]
+    count = _count_of(values)
     if isinstance(splits, np.ndarray) and count is not None and splits[-1] != count:
         raise invalid(
             "Arguments to _from_row_partition do not form a valid RaggedTensor\n"

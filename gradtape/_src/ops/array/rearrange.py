@@ -200,6 +200,8 @@ def pairs_of(paddings, what):
     """Return `paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
     if paddings is None:
         raise not_an_integer(paddings, what)
+    if not np.ndim(paddings):
+        raise invalid(f"{what} must be a matrix with 2 columns: []")
     if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
         flat, width = static_list(paddings, what), extents_of(paddings)[1]
         paddings = [flat[i * width : (i + 1) * width] for i in range(extents_of(paddings)[0])]
@@ -221,16 +223,16 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None) -> Tens
     >>> tf.pad([1, 2, 3], [[2, 0]], mode="REFLECT").numpy()
     array([3, 2, 1, 2, 3], dtype=int32)
     """
-    x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
     mode = mode.upper()
+    if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        raise ValueError(
+            f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}'
+        )
+    x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
     if mode == "CONSTANT":
         if not isinstance(constant_values, (Tensor, Stored)) and np.isscalar(constant_values) and constant_values == 0:
             return _pad(x, paddings=pairs)
         return _pad_v2(x, _as_tensor(constant_values, x.dtype), paddings=pairs)
-    if mode not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(
-            f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}'
-        )
     return _mirror_pad(x, paddings=pairs, mode=mode)
 
 

@@ -97,12 +97,16 @@ def _update(variable, function, indices, updates, attrs):
         return variable._hold(engine.record(check(function.op, nodes, attrs), nodes, attrs))
 
 
-def _update_rows(variable, function, sparse_delta):
+def _check_rows(sparse_delta):
     if not isinstance(sparse_delta, IndexedSlices):
         raise TypeError(
             f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta!r}. Say which rows are "
             f"meant: tf.IndexedSlices(values, indices)."
         )
+
+
+def _update_rows(variable, function, sparse_delta):
+    _check_rows(sparse_delta)
     shape = variable.held().aval.shape
     if not shape:
         raise invalid(f"Variable '{variable.name}' is a scalar: it has no rows to update.")
@@ -158,6 +162,7 @@ def scatter_min(self, sparse_delta, use_locking=False, name=None):
 @public
 def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
     """Assign rows like `scatter_update` for each entry of the leading axes: `variable[b, indices[b, j]] = values[b, j]`."""
+    _check_rows(sparse_delta)
     indices = tensor(sparse_delta.indices)
     batch = np.indices(extents_of(indices)[:-1], indices.dtype.as_numpy_dtype)
     leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*extents_of(indices), indices.ndim - 1))

@@ -124,8 +124,11 @@ def _combined_avals(boxes, scores, max_output_size_per_class, max_total_size, pa
     return aval((batch, count, 4), single), aval((batch, count), single), aval((batch, count), single), aval((batch,), whole)
 
 
-def _best_of_class(boxes, scores, count, iou_threshold):
-    """Return the indices and scores of `count` boxes of a class, best first, padded with scores of -inf."""
+def _best_of_class(boxes, scores, count, iou_threshold, too_much=jnp.greater):
+    """Return the indices and scores of `count` boxes of a class, best first, padded with scores of -inf.
+
+    `too_much` compares the overlap with the threshold.
+    """
     low, high = jnp.minimum(boxes[:, :2], boxes[:, 2:]), jnp.maximum(boxes[:, :2], boxes[:, 2:])
     areas = jnp.prod(high - low, axis=1)
 
@@ -135,7 +138,7 @@ def _best_of_class(boxes, scores, count, iou_threshold):
         shared = jnp.prod(sides, axis=1)
         real = (areas > 0) & (areas[box] > 0)
         overlaps = jnp.where(real, shared / jnp.where(real, areas + areas[box] - shared, SINGLE(1)), SINGLE(0))
-        suppressed = (overlaps > iou_threshold) | (jnp.arange(left.shape[0], dtype=box.dtype) == box)
+        suppressed = too_much(overlaps, iou_threshold) | (jnp.arange(left.shape[0], dtype=box.dtype) == box)
         return jnp.where(suppressed, -jnp.inf, left), (box, left[box])
 
     return lax.scan(step, scores, None, count)[1]
@@ -174,7 +177,26 @@ def _combined(
     )
 
 
+def _padded_avals(boxes, scores, max_output_size, **_):
+    whole = np.dtype(np.int32)
+    return aval((*scores.shape[:-1], max_output_size), whole), aval(scores.shape[:-1], whole)
+
+
+@op("NonMaxSuppressionPadded", infer=_padded_avals, unhosted="it loops", instead=TAKEN, traits="own holds_for_all")
+def _padded(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
+    if not scores.size or not max_output_size:
+        return jnp.zeros((*scores.shape[:-1], max_output_size), jnp.int32), jnp.zeros(scores.shape[:-1], jnp.int32)
+    real = (scores > score_threshold) & (boxes > 0).any(-1)
+    scores = jnp.where(real, scores.astype(SINGLE), -jnp.inf).reshape(-1, scores.shape[-1])
+    best = functools.partial(_best_of_class, count=max_output_size, iou_threshold=iou_threshold, too_much=jnp.greater_equal)
+    numbers, found = jax.vmap(best)(boxes.astype(SINGLE).reshape(*scores.shape, 4), scores)
+    kept = found > -jnp.inf
+    numbers = jnp.where(kept, numbers, 0).astype(jnp.int32).reshape(*real.shape[:-1], max_output_size)
+    return numbers, kept.sum(-1, dtype=jnp.int32).reshape(real.shape[:-1])
+
+
 not_differentiable(_suppression, _overlap_suppression, _combined, because=NUMBERS, unregistered=True)
+not_differentiable(_padded, because=NUMBERS)
 
 
 def _inputs(function, first, name, scores):
@@ -264,6 +286,45 @@ def non_max_suppression_overlaps(
     if extents_of(overlaps)[0] != extents_of(scores)[0]:
         raise invalid(f"scores has incompatible shape: {plain(scores.shape)} for {overlaps.shape[0]} boxes.")
     return ran(_overlap_suppression, overlaps, scores, attrs=limits)
+
+
+@public
+def non_max_suppression_padded(
+    boxes,
+    scores,
+    max_output_size,
+    iou_threshold=0.5,
+    score_threshold=float("-inf"),
+    pad_to_max_output_size=False,
+    name=None,
+    sorted_input=False,
+    canonicalized_coordinates=False,
+    tile_size=512,
+):
+    """Return the indices of the remaining boxes of each image, best first, padded with 0, and their numbers; both int32.
+
+    `boxes` are [..., boxes, 4], `scores` [..., boxes]; the indices are [..., max_output_size]. Boxes are left out from an
+    overlap of `iou_threshold` on, and where no coordinate is above 0. ValueError for several images without
+    `pad_to_max_output_size`, since the indices are then cut behind the last one. The other arguments only help speed in
+    TensorFlow.
+
+    >>> boxes, scores = [[[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]]], [[0.8, 0.9]]
+    >>> indices, count = tf.image.non_max_suppression_padded(boxes, scores, 2, pad_to_max_output_size=True)
+    >>> indices.numpy(), count.numpy()
+    (array([[1, 0]], dtype=int32), array([1], dtype=int32))
+    """
+    most, iou, least = _limits(max_output_size, iou_threshold=iou_threshold, score_threshold=score_threshold)
+    nodes = operands(_padded.op, [value if is_tensor(value) else tensor(value, SINGLE) for value in (boxes, scores)])
+    boxes, scores = [handle(node) for node in nodes]
+    if extents_of(boxes) != (*extents_of(scores), 4):
+        raise invalid(
+            f"boxes must have the shape of scores and four coordinates: received {plain(extents_of(boxes))} and "
+            f"{plain(extents_of(scores))}."
+        )
+    if boxes.ndim > 2 and not pad_to_max_output_size:
+        raise ValueError(f"'pad_to_max_output_size' (value {pad_to_max_output_size}) must be True for batched input")
+    indices, count = emit(_padded.op, nodes, (most, iou, least))
+    return indices if pad_to_max_output_size else indices[:count], count
 
 
 class CombinedNonMaxSuppression(NamedTuple):

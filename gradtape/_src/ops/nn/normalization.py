@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
@@ -439,4 +439,6 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
     >>> tf.nn.lrn(tf.ones([1, 1, 1, 2]), depth_radius=1, bias=1.0, alpha=1.0, beta=1.0).numpy().ravel().round(4)
     array([0.3333, 0.3333], dtype=float32)
     """
+    if depth_radius < 0:
+        raise invalid_for("LRN", f"depth_radius = {depth_radius} larger than int max: give the number of channels on each side.")
     return _lrn(input, int(depth_radius), float(bias), float(alpha), float(beta))

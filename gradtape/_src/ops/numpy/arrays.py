@@ -65,12 +65,12 @@ def ascontiguousarray(a, dtype=None):
 
 @numpy_function
 def copy(a, *, policy=TENSORFLOW):
-    """Convert a value to a tensor. Tensors are immutable, so nothing is copied.
+    """Convert a value to a tensor, of a variable that which it has now. Tensors are immutable, so nothing is copied.
 
     >>> tf.experimental.numpy.copy([1, 2]).numpy()
     array([1, 2])
     """
-    return policy.array(a)
+    return tensor(policy.array(a))
 
 
 @numpy_function

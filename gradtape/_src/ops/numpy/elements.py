@@ -440,7 +440,7 @@ def real(val, *, policy=TENSORFLOW):
     >>> tf.experimental.numpy.real([1 + 2j]).numpy()
     array([1.])
     """
-    x = policy.array(val)
+    x = tensor(policy.array(val))
     return complex.real(x) if x.dtype.is_complex else x
 
 

@@ -104,9 +104,9 @@ class Policy:
         return x
 
     def running(self, value):
-        """Convert a value to the dtype of its running sums. Bools have none, and are kept."""
+        """Convert a value to the dtype of its running sums: int64 for smaller integers. Bools have none, and are kept."""
         x = self.array(value)
-        return x if x.dtype.is_bool else self.summed(x)
+        return cast(x, "int64") if x.dtype.is_integer and x.dtype.size < 8 else x
 
     def product(self, function, *values):
         """Apply `function` to values in their common dtype, which must support sums of products."""

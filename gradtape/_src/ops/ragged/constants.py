@@ -12,6 +12,15 @@ from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import checked, depths, from_rowids, nested_lists, rowids, splits_of
 from gradtape._src.ops.array.shape import host_constant, reshape
 
+COUNTED = [np.dtype(name) for name in ("int32", "int64", "float32", "float64")]  # of two the later one holds both
+
+
+def _listed(value):
+    """Return a nest of lists, tuples and arrays with lists in the place of arrays."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_listed(item) for item in value] if isinstance(value, (list, tuple)) else value
+
 
 @public
 def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64):
@@ -23,7 +32,7 @@ def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, 
     >>> tf.ragged.constant([[1, 2], [3]])
     <tf.RaggedTensor [[1, 2], [3]]>
     """
-    values = pylist.tolist() if isinstance(pylist, np.ndarray) else pylist
+    values = _listed(pylist)
     scalar, deepest = depths(values)
     if scalar is not None and deepest > scalar:
         raise ValueError(f"Invalid pylist={values!r}: empty list nesting is greater than scalar value nesting")
@@ -77,8 +86,8 @@ def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype
     if limits is None:
         starts, limits = 0, starts
     parts = [tensor(x) if dtype is None else tensor(x, None if is_tensor(x) else dtype) for x in (starts, limits, deltas)]
-    arrays = [to_numpy(x.node) for x in parts]
-    kind = np.result_type(*arrays) if dtype is None else dtypes.as_dtype(dtype).numpy
+    kind = max([x.dtype.numpy for x in parts], key=COUNTED.index) if dtype is None else dtypes.as_dtype(dtype).numpy
+    arrays = [to_numpy(x.node).astype(kind) for x in parts]
     if any(array.ndim > 1 for array in arrays):
         raise ValueError("starts, limits and deltas must be vectors or scalars.")
     counts = {array.shape[0] for array in arrays if array.ndim}

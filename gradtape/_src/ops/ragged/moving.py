@@ -34,7 +34,7 @@ def _axis_of(axis, rank):
 @public
 def _getitem(self, key):
     """Return a row, or the rows selected by a key; ragged axes take slices only."""
-    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = list(key) if isinstance(key, (tuple, list)) else [key]
     if any(k is Ellipsis for k in keys):
         at = next(i for i, k in enumerate(keys) if k is Ellipsis)
         named = sum(k is not None and k is not Ellipsis for k in keys)

@@ -249,6 +249,21 @@ class LecunNormal(_Fixed):
     settings = (1.0, "fan_in", "truncated_normal")
 
 
+def orthogonal(shape, drawn):
+    """Return a tensor of `shape` with orthonormal rows or columns, whichever are fewer, from normal numbers.
+
+    `drawn` returns these for a shape. ValueError for fewer than two axes, of which all but the last count as rows.
+    """
+    if len(shape) < 2:
+        raise ValueError(
+            f"The tensor to initialize must be at least two-dimensional. Received: shape={shape} of rank {len(shape)}."
+        )
+    rows, columns = math.prod(shape[:-1]), shape[-1]
+    q, r = qr(drawn((max(rows, columns), min(rows, columns))))
+    q = q * sign(diag_part(r))  # makes the matrix uniformly distributed
+    return reshape(q if rows >= columns else transpose(q), shape)
+
+
 class Orthogonal(Seeded):
     """Returns `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal (Saxe et al., 2013).
 
@@ -262,15 +277,8 @@ class Orthogonal(Seeded):
 
     @public
     def __call__(self, shape, dtype=None, **kwargs):
-        shape = _shape(shape)
-        if len(shape) < 2:
-            raise ValueError(
-                f"The tensor to initialize must be at least two-dimensional. Received: shape={shape} of rank {len(shape)}."
-            )
-        rows, columns = math.prod(shape[:-1]), shape[-1]
-        q, r = qr(stateless_normal((max(rows, columns), min(rows, columns)), self._words, dtype=_floating(dtype)))
-        q = q * sign(diag_part(r))  # makes the matrix uniformly distributed
-        return reshape(q if rows >= columns else transpose(q), shape) * self.gain
+        dtype = _floating(dtype)
+        return orthogonal(_shape(shape), lambda shape: stateless_normal(shape, self._words, dtype=dtype)) * self.gain
 
     def get_config(self):
         """Return factor and seed."""

@@ -11,7 +11,7 @@ from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp
-from gradtape._src.core.tensors.convert import static_list, tensor
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
@@ -83,14 +83,15 @@ for rank in SUFFIXES:
 
 
 def _spectrum(value):
-    return tensor(value, hint=dtypes.complex64)
+    found = tensor(value)
+    return found if is_tensor(value) or found.dtype.is_complex else tensor(value, hint=dtypes.complex64)
 
 
 @public
 def fft(input, name=None) -> Tensor:
     """Return the discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
 
-    Shape and dtype are kept. complex64 or complex128, else InvalidArgumentError; values that are no tensors become complex64.
+    Shape and dtype are kept. complex64 or complex128, else InvalidArgumentError. A list of real numbers becomes complex64.
 
     >>> tf.signal.fft([1.0, 0.0, 0.0, 0.0]).numpy()
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)

@@ -24,8 +24,8 @@ def _places(x):
 
 
 def _chosen(x, kept, moved, shape):
-    """Return the elements at the positions `kept`, with the indices `moved`."""
-    return SparseTensor(moved, gather(x.values, kept), shape)
+    """Return the elements at the positions `kept`, with the indices `moved`. The gradient to the values is dense."""
+    return SparseTensor(moved, reshape(gather(reshape(x.values, [1, -1]), kept, axis=1), [-1]), shape)
 
 
 def _cut(x, start, size):

@@ -173,6 +173,14 @@ class SparseTensorSpec(TypeSpec):
     def __init__(self, shape=None, dtype=dtypes.float32):
         self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
 
+    @classmethod
+    @public
+    def from_value(cls, value):
+        """Return the spec of a SparseTensor; TypeError for other values."""
+        if not isinstance(value, SparseTensor):
+            raise TypeError("Expected SparseTensor or SparseTensorValue")
+        return cls(value.shape, value.dtype)
+
     @property
     def value_type(self):
         """The class SparseTensor."""

@@ -151,7 +151,7 @@ def _substr(input, pos, len, *, unit):
                 "[Op:Substr]"
             )
         start = start + total if start < 0 else start
-        end = total if count < 0 else min(start + count, total)
+        end = (total if begins is None else start) if count < 0 else min(start + count, total)
         return data[start:end] if begins is None else data[begins[start] : begins[end]]
 
     return each(part, input, pos, len)

@@ -42,7 +42,7 @@ def _rows(parts, shape):
     values = tensor(np.concatenate(parts) if parts else np.empty(0, object))
     rows = RaggedTensor.from_row_lengths(values, [len(part) for part in parts])
     for axis in reversed(range(1, len(shape))):
-        rows = RaggedTensor.from_row_lengths(rows, [shape[axis]] * prod(shape[:axis]))
+        rows = RaggedTensor.from_uniform_row_length(rows, shape[axis], prod(shape[:axis]))
     return rows
 
 
@@ -71,7 +71,13 @@ def _some_with_places(dtype):
 
 @op("StringSplitV2", infer=_some, on_host=True)
 def _split(input, *, sep, maxsplit):
-    return _row(input.item().split(sep or None, maxsplit))
+    text = input.item()
+    if not maxsplit:
+        return _row([text])
+    words = text.split(sep or None, maxsplit)
+    if not sep and len(words) == maxsplit:
+        words.append(b"")  # what is left behind the last word, if only white space, is a part, too
+    return _row(words)
 
 
 @public
@@ -204,8 +210,10 @@ def _characters(data, encoding, errors, replacement, control):
             text, wrong = data[start : start + error.start].decode(encoding), (error.start, max(error.end, error.start + 1))
         at = start
         for character in text:
-            found.append(replacement if control and ord(character) <= 0x1F else character)
-            places.append(at)
+            wanted = not control or ord(character) > 0x1F
+            if wanted or errors != "ignore":
+                found.append(character if wanted else replacement)
+                places.append(at)
             at += len(character.encode(encoding))
         if wrong is None:
             break

@@ -18,8 +18,11 @@ POSIX = {
     "graph": "!-~", "lower": "a-z", "print": " -~", "punct": re.escape(string.punctuation), "space": "\\t\\n\\v\\f\\r ",
     "upper": "A-Z", "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
+FLAGS = re.compile(r"\(\?([ims-]+)\)")  # set for the rest of a group
+TIMES = re.compile(r"\{(\d+)(,(\d*))?\}")
+MOST = 1000  # repetitions
 ESCAPED = frozenset("afnrtvx")  # escapes with the same meaning
-REFUSED = ("(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?#", "(?P=")
+REFUSED = ("(?x", "(?a", "(?L", "(?u", "(?U", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?#", "(?P=")
 
 
 def _error(pattern, reason):
@@ -38,11 +41,19 @@ def _category(name):
     return "".join([f"\\U{first:08x}-\\U{end:08x}" for first, end in spans])
 
 
+@functools.cache
+def _others(members):
+    """Return the characters that are not in a class, as the inside of a class."""
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    return "".join([f"\\U{ord(run[0][0]):08x}-\\U{ord(run[0][-1]):08x}" for run in re.finditer(f"[^{members}]+", every)])
+
+
 class _Translation:
     """A pattern during its translation, from left to right."""
 
     def __init__(self, pattern):
         self.pattern, self.place, self.written = pattern, 0, []
+        self.flags = [[]]  # for each open group those set in it, which hold until its end
         self.lines = re.search(r"\(\?[a-zA-Z]*m", pattern) is not None
 
     def take(self, count=1):
@@ -56,16 +67,26 @@ class _Translation:
     def run(self):
         while self.place < len(self.pattern):
             self.written.append(self.piece())
-        return "".join(self.written)
+        return "".join([*self.written, ")" * len(self.flags[0])])
 
     def piece(self):
         for refused in REFUSED:
             if self.ahead(refused):
                 raise _error(self.pattern, f"invalid perl operator: {refused}")
+        flags = FLAGS.match(self.pattern, self.place)
+        if flags:
+            self.place = flags.end()
+            self.flags[-1].append(f"(?{flags[1]}:")
+            return self.flags[-1][-1]
         if self.ahead("(?<"):
             self.take(3)
+            self.flags.append([])
             return "(?P<"
         letter = self.take()
+        if letter in "(|)":
+            return self.grouped(letter)
+        if letter == "{":
+            return self.repeated()
         if letter == "\\":
             return self.escape(inside=False)
         if letter == "[":
@@ -75,6 +96,23 @@ class _Translation:
         if letter in "*+?}" and self.ahead("+"):
             raise _error(self.pattern, f"bad repetition operator: {letter}+")
         return letter
+
+    def grouped(self, letter):
+        """Begin or end a group, or an alternative of one: Python has flags for a part of it only as groups of their own."""
+        if letter == "(":
+            self.flags.append([])
+            return letter
+        flags = self.flags[-1] if letter == "|" or len(self.flags) == 1 else self.flags.pop()
+        return ")" * len(flags) + letter + ("".join(flags) if letter == "|" else "")
+
+    def repeated(self):
+        """Translate an opening brace, which is a character unless it begins a number of repetitions."""
+        times = TIMES.match(self.pattern, self.place - 1)
+        if times is None:
+            return r"\{"
+        if any(number and int(number) > MOST for number in times.group(1, 3)):
+            raise _error(self.pattern, f"invalid repetition size: {times[0]}")
+        return "{"
 
     def escape(self, inside):
         """Translate the character after a backslash, inside or outside of a class."""
@@ -116,11 +154,9 @@ class _Translation:
         raise _error(self.pattern, f"invalid escape sequence: \\{letter}")
 
     def of_class(self, members, negated, inside):
-        if not negated:
-            return members if inside else f"[{members}]"
         if inside:
-            raise _error(self.pattern, "gradtape cannot run a negated class (such as \\D) inside of [...]: write its members")
-        return f"[^{members}]"
+            return _others(members) if negated else members
+        return f"[^{members}]" if negated else f"[{members}]"
 
     def bracket(self):
         """Translate a class in brackets, after its opening bracket."""
@@ -135,9 +171,10 @@ class _Translation:
             if self.ahead("[:"):
                 end = self.pattern.find(":]", self.place)
                 name = self.pattern[self.place + 2 : end]
-                if end < 0 or name not in POSIX:
+                members = POSIX.get(name.removeprefix("^"))
+                if end < 0 or members is None:
                     raise _error(self.pattern, f"invalid character class range: [:{name}:]")
-                found.append(POSIX[name])
+                found.append(self.of_class(members, name.startswith("^"), inside=True))
                 self.place = end + 2
                 continue
             letter = self.take()
@@ -166,8 +203,11 @@ def bytes_of(text):
     return text.encode("utf-8", "surrogateescape")
 
 
-def _rewritten(rewrite, groups):
-    """Split `rewrite` into pieces: text, and group numbers. None if RE2 would refuse it."""
+def _rewritten(rewrite, groups, everywhere):
+    """Split `rewrite` into pieces: text, and group numbers. None if RE2 would refuse it.
+
+    In a replacement of every match RE2 refuses only a group that is missing, and leaves out what begins with a wrong escape.
+    """
     pieces, place = [], 0
     while place < len(rewrite):
         if rewrite[place] != "\\":
@@ -179,25 +219,32 @@ def _rewritten(rewrite, groups):
             pieces.append(int(following))
         elif following == "\\":
             pieces.append("\\")
-        else:
+        elif following.isdigit() or not everywhere:
             return None
+        else:
+            break
         place += 2
     return pieces
 
 
 def replaced(data, pattern, rewrite, everywhere):
     """Replace the first match, or every match, of a compiled pattern in `data`. `\\1` in `rewrite` is a group."""
-    pieces = _rewritten(text_of(rewrite), pattern.groups)
+    pieces = _rewritten(text_of(rewrite), pattern.groups, everywhere)
     if pieces is None:
         return data
     text = text_of(data)
-    result, last = [], 0
-    ended = None
-    for match in pattern.finditer(text):
+    result, place, ended = [], 0, -1
+    while place <= len(text):
+        match = pattern.search(text, place)
+        if match is None:
+            break
+        result.append(text[place : match.start()])
         if match.end() == match.start() == ended:  # RE2 does not match the empty string right behind a match
+            result.append(text[ended : ended + 1])
+            place = ended + 1
             continue
-        result += [text[last : match.start()], *[p if isinstance(p, str) else match[p] or "" for p in pieces]]
-        last = ended = match.end()
+        result += [p if isinstance(p, str) else match[p] or "" for p in pieces]
+        place = ended = match.end()
         if not everywhere:
             break
-    return bytes_of("".join([*result, text[last:]]))
+    return bytes_of("".join([*result, text[place:]]))
