@@ -243,7 +243,7 @@ class FeedIterator(SessionIterator):
 
     def element(self, session: Any, feeds: dict[Any, Any]) -> Any:
         """Return the arrays of the next element in a session."""
-        (handle,) = session.values_of([self._handle], feeds)
+        (handle,) = session.values_of([self._handle.node], feeds)
         iterator = _handles.get(handle)
         if iterator is None:
             raise invalid(f"{handle!r} is no handle of an iterator. Feed what session.run(iterator.string_handle()) gives.")
