@@ -76,7 +76,7 @@ KINDS = [tf.float32, tf.float64, tf.int32, tf.int64, tf.bool]
         (lambda i: shapes(tf.ones([i])), r"'x' changed: it was float32\[3\] and is now float32\[4\]. For shapes that vary give"),
         (lambda i: dtypes(tf.zeros([], KINDS[i])), r"it was int64\[\] and is now bool\[\]. Pass tensors of one dtype"),
         (lambda i: numbers(1.0, rate=i), "'rate' changed: it was 3 and is now 4. A Python number is part of the signature"),
-        (lambda i: objects(1.0, Method()), r"'thing' changed: .* is now another object \(Method\). .* by its identity"),
+        (lambda i: objects(1.0, Method()), r"'thing' changed: .* is now another object \(Method\). .* identity by default"),
         (lambda i: nests([tf.constant(1.0)] * (i + 1)), "are another nest: lists or dicts of other lengths or keys"),
         (lambda i: inside({"a": 1.0, "b": {"c": tf.ones([i])}}), "'nest' changed: it was .*. For shapes that vary give"),
         (lambda i: datasets(tf.data.Dataset.from_tensors(tf.ones([i]))), "'dataset' changed.*datasets whose elements have one"),

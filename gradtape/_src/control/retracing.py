@@ -62,7 +62,7 @@ def _difference(old: Any, new: Any, value: Any) -> tuple[str, str, str]:
         return (
             _spoken(old),
             f"another object ({kind})",
-            "An object is part of the signature by its identity: keep one, or pass its tensors.",
+            "An object is part of the signature by its ==, which is identity by default: keep one, or pass its tensors.",
         )
     if new[0] is GivenSpec:
         return _spoken(old), _spoken(new), "Give datasets whose elements have one spec, as by batch(…, drop_remainder=True)."
