@@ -153,9 +153,15 @@ def test_a_class_that_says_what_it_is_made_of():
     assert (concrete[0] is concrete[1], concrete[0] is concrete[2]) == (True, False)
 
 
-@dataclasses.dataclass(frozen=True)
 class Settings:
-    rate: float
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __eq__(self, other):
+        return isinstance(other, Settings) and self.rate == other.rate
+
+    def __hash__(self):
+        return hash(self.rate)
 
 
 class Kind(tf.types.experimental.TraceType):
