@@ -26,7 +26,7 @@ from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import stack
-from gradtape._src.ops.array.shape import reshape
+from gradtape._src.ops.array.shape import identity, reshape
 from gradtape._src.v1.graphs.aside import Sketch, sketched
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import GRADIENT, Request
@@ -252,7 +252,7 @@ def _walked(
     cotangents: dict[Node, Any] = {}
     for y, d in zip(ys, given, strict=True):
         if y.node in active:
-            flow = ones_like(y) if d is None else d
+            flow = ones_like(y) if d is None else identity(d)  # rules look through a broadcast
             cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
     total = reverse(entries, active, cotangents) if cotangents else {}
     found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
