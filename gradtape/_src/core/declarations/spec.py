@@ -28,15 +28,19 @@ class TraceType:
     >>> class Price(tf.types.experimental.TraceType):
     ...     def __init__(self, fruit):
     ...         self.fruit = fruit
+    ...
     ...     def __eq__(self, other):
     ...         return isinstance(other, Price) and self.fruit.price == other.fruit.price
+    ...
     ...     def __hash__(self):
     ...         return hash(self.fruit.price)
+    ...
     ...     def placeholder_value(self, context):
     ...         return self.fruit
     >>> class Fruit:
     ...     def __init__(self, price):
     ...         self.price = price
+    ...
     ...     def __tf_tracing_type__(self, context):
     ...         return Price(self)
     >>> cost = tf.function(lambda fruit, count: fruit.price * count)

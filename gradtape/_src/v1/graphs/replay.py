@@ -26,7 +26,7 @@ from gradtape._src.core.tensors.variable_ops import READ
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.ops.array.joining import _split_v, split_sizes
-from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.array.shape import identity, ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
@@ -418,7 +418,8 @@ class Replay:
         for y, given in zip(request.ys, request.given, strict=True):
             target = self.value(y)
             if target in active:
-                dy = handle(self.value(given)) if given is not None else ones(target.aval.shape, target.aval.type)
+                shape, kind = target.aval.shape, target.aval.type
+                dy = ones(shape, kind) if given is None else identity(handle(self.value(given)))  # see `gradients._walked`
                 cotangents[target] = cotangents[target] + dy if target in cotangents else dy
         total = reverse(entries, active, cotangents) if cotangents else {}
         results = []
