@@ -224,5 +224,5 @@ def test_a_value_becomes_a_tensor_or_stays_sparse():
     value = tf.SparseTensorValue(np.array([[1]]), np.array([2.0], np.float32), np.array([3]))
     assert tf.sparse.to_dense(convert(value)).numpy().tolist() == [0.0, 2.0, 0.0]
     assert convert([1, 2], tf.float32).dtype == tf.float32
-    with pytest.raises(RuntimeError, match="Sparse dtype mismatch. Requested: int32"):
+    with pytest.raises(RuntimeError, match="Sparse dtype mismatch"):
         convert(sparse, tf.int32)
