@@ -153,6 +153,55 @@ def test_a_class_that_says_what_it_is_made_of():
     assert (concrete[0] is concrete[1], concrete[0] is concrete[2]) == (True, False)
 
 
+class Settings:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __eq__(self, other):
+        return isinstance(other, Settings) and self.rate == other.rate
+
+    def __hash__(self):
+        return hash(self.rate)
+
+
+class Kind(tf.types.experimental.TraceType):
+    def __init__(self, unit):
+        self.unit = unit
+
+    def __eq__(self, other):
+        return isinstance(other, Kind) and self.unit.factor == other.unit.factor
+
+    def __hash__(self):
+        return hash(self.unit.factor)
+
+    def placeholder_value(self, placeholder_context):
+        return self.unit
+
+
+class Unit:
+    def __init__(self, factor, name, kind=Kind):
+        self.factor, self.name, self.kind = factor, name, kind
+
+    def __tf_tracing_type__(self, context):
+        return self.kind(self)
+
+
+def test_equal_objects_share_a_trace():
+    f = tf.function(lambda x, settings: x * settings.rate)
+    assert [f(tf.constant(2.0), Settings(rate)).numpy() for rate in (3.0, 3.0, 4.0)] == [6.0, 6.0, 8.0]
+    assert f.experimental_get_tracing_count() == 2
+
+
+def test_objects_of_one_tracing_type_share_a_trace():
+    seen = []
+    f = tf.function(lambda x, units: (seen.append(units["a"].name), x * units["a"].factor)[1])
+    units = [Unit(3.0, "m"), Unit(3.0, "n"), Unit(4.0, "o")]
+    assert [f(tf.constant(2.0), {"a": unit}).numpy() for unit in units] == [6.0, 6.0, 8.0]
+    assert seen == ["m", "o"]
+    with pytest.raises(TypeError, match="Expected an instance of TraceType for Tracing Protocol call"):
+        f(tf.constant(2.0), {"a": Unit(3.0, "m", kind=lambda unit: 3)})
+
+
 # -- branches
 
 

@@ -43,6 +43,22 @@ def test_grad_ys(session):
         tf.gradients(x * 2, x, grad_ys=[tf.constant([1, 1])])
 
 
+@pytest.mark.parametrize("f", [lambda x: x**2, lambda x: tf.stack([x, x**3]), lambda x: -x * 3.0, tf.transpose])
+@pytest.mark.parametrize("in_function", [False, True])
+def test_grad_ys_of_equal_elements_are_sources(session, f, in_function):
+    """The gradient of a gradient with respect to its grad_ys is a tangent: forward mode by two reverse passes."""
+
+    def tangent():
+        x = tf.constant([1.0, 2.0])
+        y = f(x)
+        ones = tf.ones_like(y)
+        return tf.gradients(tf.gradients(y, x, grad_ys=ones), ones)[0], tf.gradients(y, x)[0], y
+
+    made, slope, y = session.run(function(tangent)() if in_function else tangent())
+    assert made.shape == y.shape
+    np.testing.assert_allclose(made.sum(), slope.sum(), rtol=1e-6)
+
+
 def test_unconnected(session):
     x = tf.placeholder(tf.float32, [None])
     z = tf.constant([1.0, 2.0])

@@ -98,3 +98,50 @@ def test_an_axis_that_is_fed(session, function):
     for known in (0, 1):
         expected = function(tf.constant(X), known)
         assert np.array_equal(*session.run([made, expected], {axis: known}))
+
+
+FOUR = {
+    "zeros": lambda n: tf.zeros([n, 2])[:, 0],
+    "fill": lambda n: tf.fill([n], 1.0),
+    "reshape": lambda n: tf.reshape(tf.range(8), [n, -1])[:, 0],
+    "tile": lambda n: tf.tile([1.0], [n]),
+    "broadcast": lambda n: tf.broadcast_to(1.0, [n]),
+    "one_hot": lambda n: tf.one_hot(1, n),
+    "slice": lambda n: tf.slice(tf.zeros([9]), [0], [n]),
+    "scatter": lambda n: tf.scatter_nd([[1]], [2.0], [n]),
+    "linspace": lambda n: tf.linspace(0.0, 1.0, n),
+    "range": tf.range,
+}
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_an_extent_that_is_computed_from_constants_is_known(name):
+    with tf.Graph().as_default():
+        extent = tf.reduce_max([3, 4])
+        for _ in range(60):  # many small ops
+            extent = extent + 1 - 1
+        assert FOUR[name](extent).shape == [4]
+
+
+def limited(n):
+    return [
+        tf.while_loop(lambda a: a < 100.0, lambda a: a * 2.0, [1.0], maximum_iterations=n),
+        tf.while_loop(lambda i, a: i < 9, lambda i, a: (i + 1, a * 2.0), (0, 1.0), maximum_iterations=n)[1],
+        tf.while_loop(
+            lambda i, a: i < n,
+            lambda i, a: (i + 1, tf.concat([a, a], 0)),
+            [0, tf.ones([1])],
+            shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+            maximum_iterations=n - 1,
+        )[1],
+    ]
+
+
+def test_a_loop_takes_a_limit_that_nobody_knows_before_the_graph_runs():
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        found = session.run(limited(n), {n: 3})
+        assert (found[0], found[1], len(found[2])) == (8.0, 8.0, 4)
+        x = tf.constant(2.0)
+        y = tf.while_loop(lambda a: a < 100.0, lambda a: a * x, [1.0], maximum_iterations=n)
+        assert session.run(tf.gradients(y, x)[0], {n: 3}) == 12.0

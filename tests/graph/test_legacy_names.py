@@ -224,3 +224,14 @@ def test_the_flags_and_main_of_a_script(capsys):
         assert capsys.readouterr().out == "0.25 ['script', '--other=1', 'file']\n"
     finally:
         del flags.FLAGS.rate_of_the_script
+
+
+def test_a_value_becomes_a_tensor_or_stays_sparse():
+    convert = tf.convert_to_tensor_or_sparse_tensor
+    sparse = tf.SparseTensor([[1]], [2.0], [3])
+    assert convert(sparse, tf.float32) is sparse
+    value = tf.SparseTensorValue(np.array([[1]]), np.array([2.0], np.float32), np.array([3]))
+    assert tf.sparse.to_dense(convert(value)).numpy().tolist() == [0.0, 2.0, 0.0]
+    assert convert([1, 2], tf.float32).dtype == tf.float32
+    with pytest.raises(RuntimeError, match="Sparse dtype mismatch"):
+        convert(sparse, tf.int32)

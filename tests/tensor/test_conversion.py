@@ -11,6 +11,7 @@ import pytest
 
 import gradtape as tf
 
+DAYS = np.array(["2020-01-01", "1970-01-03"], "datetime64[D]")
 both = pytest.mark.parametrize("make", [tf.constant, tf.Variable], ids=["tensor", "variable"])
 
 
@@ -490,3 +491,17 @@ def test_no_constant_of_a_functions_tensors():
 def test_python_types_that_are_no_dtype(kind):
     with pytest.raises(TypeError, match="Cannot convert the argument `type_value`"):
         tf.as_dtype(kind)
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.float32])
+@pytest.mark.parametrize(
+    "make", [tf.constant, tf.convert_to_tensor, lambda x, dtype: tf.function(lambda: tf.constant(x, dtype))()]
+)
+def test_dates_and_spans_of_time_are_numbers_where_a_dtype_is_given(make, dtype):
+    assert make(DAYS, dtype).numpy().tolist() == [18262, 2]
+    assert tf.constant(np.timedelta64(3, "D"), dtype).numpy() == 3
+
+
+def test_dates_without_a_dtype_are_no_tensor():
+    with pytest.raises(ValueError, match="Unsupported numpy type: datetime64"):
+        tf.constant(DAYS)

@@ -14,7 +14,7 @@ import numpy as np
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.spec import TypeSpec
+from gradtape._src.core.declarations.spec import TraceType as TraceType
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 
 # Values convertible to a tensor, for annotations and isinstance.
@@ -25,12 +25,12 @@ GenericFunction = PolymorphicFunction = Function
 Callable = Function | ConcreteFunction
 AtomicFunction = ConcreteFunction
 
-TraceType = TypeSpec
-
 
 @runtime_checkable
 class SupportsTracingProtocol(Protocol):
-    """Objects with their own `__tf_tracing_type__`. Functions ignore it: the object is a constant, compared by identity.
+    """Objects that say by `__tf_tracing_type__` for which others a function's trace serves, too: for those of an equal type.
+
+    `tf.types.experimental.TraceType` has an example. A type that is a `TypeSpec` says nothing: the object is a constant then.
 
     >>> class Point:
     ...     def __tf_tracing_type__(self, context):
@@ -40,7 +40,7 @@ class SupportsTracingProtocol(Protocol):
     """
 
     def __tf_tracing_type__(self, context: Any) -> Any:
-        """Return the spec of the object."""
+        """Return the type of the object, a `TraceType`."""
 
 
 integral_types = (numbers.Integral, np.integer)

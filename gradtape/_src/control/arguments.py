@@ -16,7 +16,7 @@ from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, ResultStructure
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.tracebacks import internal
-from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec, VariableSpec
+from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TraceType, TypeSpec, VariableSpec
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
@@ -66,8 +66,9 @@ class Arguments(ResultStructure):
                 self.fixed.append(x)
                 key.append((GivenSpec, _spec_of(x)))
             else:
-                self.fixed.append(x)
-                key.append(_key_of(x))
+                kind = _kind_of(x)
+                self.fixed.append(x if kind is None else kind.placeholder_value(None))
+                key.append(_key_of(x) if kind is None else (TraceType, kind))
         self.key = (self.spec, tuple(key))
 
     def shapes(self, signature: Signature) -> list[TensorShape]:
@@ -165,6 +166,20 @@ GIVEN = Given, GivenSpec
 
 def _spec_of(given: Any) -> Any:
     return given._type_spec if isinstance(given, Given) else given
+
+
+def _kind_of(value: Any) -> TraceType | None:
+    """Return the type by which an object says for which others its trace serves; None if it says nothing, or a TypeSpec."""
+    states = None if isinstance(value, type) else getattr(value, "__tf_tracing_type__", None)
+    if states is None:
+        return None
+    found = states(None)
+    if not isinstance(found, TraceType):
+        raise TypeError(
+            f"Expected an instance of TraceType for Tracing Protocol call to {value} but got {found}. Derive its class from "
+            "tf.types.experimental.TraceType."
+        )
+    return None if isinstance(found, TypeSpec) else found
 
 
 def _key_of(value: Any) -> Any:

@@ -27,7 +27,8 @@ from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.composite import CompositeTensor
 from gradtape._src.core.values.dim import now
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient
+from gradtape._src.ops.array.shape import ensure_shape, reshape, stop_gradient, zeros
+from gradtape._src.ops.math.compare import logical_and
 
 NUMBER_OF_TRIP = aval((), np.dtype(np.int64))
 Test = Callable[[Sequence[Tensor]], Any]
@@ -183,7 +184,10 @@ def while_loop(
     state = nest.map_structure(as_tensor, loop_vars)
     if engine.local.trace.scope is None:
         return _in_python(spread(cond), spread(body), state, maximum_iterations)
-    limit = None if maximum_iterations is None else static(maximum_iterations, "maximum_iterations")
+    try:
+        limit = None if maximum_iterations is None else static(maximum_iterations, "maximum_iterations")
+    except engine.NeedsValues:
+        return _counted(cond, body, loop_vars, shape_invariants, back_prop, tensor(maximum_iterations))
     if any(isinstance(s, str) for s in nest.flatten(shape_invariants)):
         raise TypeError(f"shape_invariants must hold TensorShapes or TensorSpecs, received {shape_invariants!r}.")
     if engine.graph_around() is not None:
@@ -218,6 +222,18 @@ def _over_tensors(
         return [x for x in nest.flatten(_as_before(body(packed(tensors)), state), expand_composites=True) if x is not None]
 
     return packed(run(lambda tensors: cond(packed(tensors)), step, [x for x in leaves if x is not None], limit))
+
+
+def _counted(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any, back_prop: bool, limit: Tensor) -> Any:
+    """Return the results of a loop of at most `limit` trips, a number that is not known yet: the loop counts them."""
+    results = while_loop(
+        lambda trip, state: logical_and(trip < limit, cond(*state)),
+        lambda trip, state: (trip + 1, _as_before(body(*state), state)),
+        (zeros([], limit.dtype), loop_vars),
+        None if shape_invariants is None else (TensorShape([]), shape_invariants),
+        back_prop=back_prop,
+    )
+    return results[1]
 
 
 def stopped(results: Any) -> Any:

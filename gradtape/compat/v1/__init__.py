@@ -190,7 +190,11 @@ from gradtape._src.v1.ops.maths import (
 
 from gradtape._src.v1.ops.printing import Print as Print
 from gradtape._src.v1.template import make_template as make_template
-from gradtape._src.v1.ops.sparse import sparse_placeholder as sparse_placeholder, sparse_to_dense as sparse_to_dense
+from gradtape._src.v1.ops.sparse import (
+    convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
+    sparse_placeholder as sparse_placeholder,
+    sparse_to_dense as sparse_to_dense,
+)
 from gradtape._src.ops.array.select import setdiff1d as setdiff1d
 
 # Setting up

@@ -197,3 +197,18 @@ def test_a_dtype_is_asserted(x):
     tf.debugging.assert_type(x, tf.float32)
     with pytest.raises(TypeError, match=r"tensor must be of type tf\.int32; got tf\.float32"):
         tf.debugging.assert_type(x, tf.int32)
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+def test_a_tensor_or_variable_times_a_sparse_one_is_sparse(in_function):
+    sparse = tf.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0], [2, 2])
+    dense = tf.constant([[1.0, 10.0], [100.0, 1000.0]])
+    times = tf.function(lambda a, b: a * b) if in_function else lambda a, b: a * b
+    for left, expected in [(dense, [20.0, 300.0]), (dense[0], [20.0, 3.0]), (tf.Variable(dense), [20.0, 300.0])]:
+        product = times(left, sparse)
+        assert isinstance(product, tf.SparseTensor)
+        assert product.values.numpy().tolist() == expected
+    with tf.GradientTape() as tape:
+        tape.watch(dense)
+        y = tf.reduce_sum(times(dense, sparse).values)
+    assert tape.gradient(y, dense).numpy().tolist() == [[0.0, 2.0], [3.0, 0.0]]

@@ -19,7 +19,62 @@ from gradtape._src.core.values.dtypes import DType
 from gradtape._src.core.values.shape import TensorShape
 
 
-class TypeSpec:
+class TraceType:
+    """Base of the types of a function's arguments: of `TypeSpec`, and of a type that an object's `__tf_tracing_type__` returns.
+
+    A function is traced once for all objects of equal types, with the `placeholder_value` of the first one's type. So a derived
+    class defines `==`, `hash` and `placeholder_value`. A type that is only more general than another one has a trace of its own.
+
+    >>> class Price(tf.types.experimental.TraceType):
+    ...     def __init__(self, fruit):
+    ...         self.fruit = fruit
+    ...
+    ...     def __eq__(self, other):
+    ...         return isinstance(other, Price) and self.fruit.price == other.fruit.price
+    ...
+    ...     def __hash__(self):
+    ...         return hash(self.fruit.price)
+    ...
+    ...     def placeholder_value(self, context):
+    ...         return self.fruit
+    >>> class Fruit:
+    ...     def __init__(self, price):
+    ...         self.price = price
+    ...
+    ...     def __tf_tracing_type__(self, context):
+    ...         return Price(self)
+    >>> cost = tf.function(lambda fruit, count: fruit.price * count)
+    >>> [cost(Fruit(p), tf.constant(2.0)).numpy().item() for p in (3.0, 3.0, 4.0)], cost.experimental_get_tracing_count()
+    ([6.0, 6.0, 8.0], 2)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is TraceType:
+            raise TypeError(
+                "Can't instantiate abstract class TraceType: derive a class with ==, hash and placeholder_value, or make a "
+                "tf.TensorSpec."
+            )
+        return super().__new__(cls)
+
+    @public
+    def is_subtype_of(self, other: Any) -> bool:
+        """Return whether every value of this type is also one of `other`."""
+        return bool(self == other)
+
+    @public
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> Any:
+        """Return the narrowest type that has the values of this one and all `others`; None if there is none."""
+        return self if all(self == other for other in others) else None
+
+    @public
+    def placeholder_value(self, placeholder_context: Any = None) -> Any:
+        """Return the object that a function is traced with, in the place of its argument."""
+        raise NotImplementedError(f"{type(self).__name__}.placeholder_value")
+
+
+class TypeSpec(TraceType):
     """Base of descriptions of values: `TensorSpec`, `IndexedSlicesSpec`, `TensorArraySpec`, and users' own classes.
 
     A derived class defines `value_type`, and `_serialize()`, a tuple that identifies a spec. Equality, hashing and `repr` follow

@@ -16,7 +16,7 @@ from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import dims
 
 MOST = 200  # ops visited at most
-SMALL = 50  # limit of a folded value: its number of ops, and the elements of each result
+SMALL = 50  # elements of each folded value at most
 Known = tuple[np.ndarray, bool]  # a value, and whether it may change from run to run
 
 
@@ -114,7 +114,7 @@ def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
         if current.value is None:
             if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
                 return None
-            if current.aval.open or effectful(current.key) or current.aval.size > SMALL or len(order) > SMALL:
+            if current.aval.open or effectful(current.key) or current.aval.size > SMALL or len(order) > MOST:
                 return None
             if dims(current.attrs) and not (numbers and current.op is EXTENT):
                 return None

@@ -87,6 +87,8 @@ def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     kind = array.dtype.kind
     if kind in "US" or (kind == "O" and all(isinstance(item, (str, bytes)) for item in array.ravel())):
         return _strings(array, dtype)
+    if kind in "mM" and dtype is not None and dtype.kind != "O":
+        return array.astype(dtype)  # dates and spans of time count their units
     if kind == "O" or array.dtype not in dtypes.BY_NUMPY:
         native = array.dtype.newbyteorder("=")
         if kind == "O" or native not in dtypes.BY_NUMPY:

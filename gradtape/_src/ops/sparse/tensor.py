@@ -143,6 +143,10 @@ class SparseTensor:
         return self._by(multiply, other)
 
     @public
+    def __rmul__(self, other):
+        return self * other
+
+    @public
     def __truediv__(self, other):
         return self._by(truediv, other)
 

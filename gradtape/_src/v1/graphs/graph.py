@@ -15,7 +15,7 @@ from gradtape._src.core.base import ambient, naming
 from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.base.errors import InvalidArgumentError
 from gradtape._src.core.base.public import public
-from gradtape._src.core.engine import engine
+from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import ELEMENT, Node, Trace
@@ -190,6 +190,8 @@ class Graph(Operations):
 
     def structural(self, node: Node) -> tuple[Any, ...]:
         """Return the elements of a node, with Dims for unknown ones: see `structure_of`."""
+        if (constant := constant_folding.folded(node)) is not None:
+            return tuple(map(int, constant.ravel()))
         found = self.integers(node)
         kept = bool(naming.local.calls) and not naming.local.calls[-1].through
         if found is None or (kept and self.keeps and found.dtype.hasobject):

@@ -27,7 +27,7 @@ from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.joining import _split_v, split_sizes
-from gradtape._src.ops.array.shape import zeros
+from gradtape._src.ops.array.shape import identity, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
@@ -442,7 +442,7 @@ def walked(
     cotangents: dict[Node, Any] = {}
     for y, d in zip(ys, given, strict=True):
         if y.node in active:
-            flow = ones_like(y) if d is None else d
+            flow = ones_like(y) if d is None else identity(d)  # rules look through a broadcast
             cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
     total = reverse(entries, active, cotangents) if cotangents else {}
     found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]

@@ -6,12 +6,13 @@ from typing import Any
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
-from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.convert import constant, convert_to_tensor, tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape
-from gradtape._src.ops.sparse.tensor import SparseTensor, to_dense
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue, to_dense
 from gradtape._src.v1.graphs.placeholders import placeholder
 
 
@@ -33,6 +34,26 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     pairs = zip(made._extents, stated.as_list(), strict=True)
     made._known_extents = tuple([open if known is None else known for open, known in pairs])
     return made
+
+
+@public
+def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Tensor | SparseTensor:
+    """Convert `value` to a Tensor. A SparseTensor stays one, and a `SparseTensorValue` becomes one.
+
+    A sparse one of another dtype than `dtype` is a RuntimeError.
+
+    >>> tf.compat.v1.convert_to_tensor_or_sparse_tensor([1.0, 2.0]).numpy().tolist()
+    [1.0, 2.0]
+    """
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        made: Tensor = convert_to_tensor(value, dtype, name=name)
+        return made
+    found: SparseTensor = SparseTensor.from_value(value)
+    if dtype is not None and found.dtype != dtypes.as_dtype(dtype):
+        raise RuntimeError(
+            f"Sparse dtype mismatch. Requested: {dtypes.as_dtype(dtype).name}, Actual: {found.dtype.name}. Use tf.cast."
+        )
+    return found
 
 
 def _plain(shape: Any) -> Any:
