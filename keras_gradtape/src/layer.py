@@ -1,5 +1,7 @@
 """The backend's part of a Keras layer: names for its results on the tape, and its children in checkpoints."""
 
+from typing import Any
+
 from keras.src import tree
 from keras.src.backend.common.keras_tensor import KerasTensor
 
@@ -13,6 +15,11 @@ from keras_gradtape.src.tracked import KerasTracked
 
 class BackendLayer(Watched, KerasTracked):
     """A layer on gradtape: `tape.get_tensor_by_name("dense")` is the result of the layer of that name."""
+
+    _convert_input_args: bool
+    dtype_policy: Any
+    autocast: bool
+    input_dtype: Any
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

@@ -6,7 +6,9 @@ The state of the object is compared before each call. Code that is not Keras's, 
 import functools
 import inspect
 import itertools
+from collections.abc import Callable
 from types import BuiltinFunctionType, EllipsisType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 import numpy as np
 from keras.src.backend.common import KerasVariable, global_state
@@ -341,11 +343,12 @@ class WatchedLoss(Watched):
     """The base of Keras's `Loss`, whose calls are replayed."""
 
     __slots__ = ()
+    dtype: str
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if WatchedLoss in cls.__bases__:
-            cls.__call__ = replayed(cls.__call__)
+            cls.__call__ = replayed(cls.__call__)  # type: ignore[method-assign]
 
     def _converted(self, value, count):
         return convert_to_tensor(value, self.dtype)
@@ -355,6 +358,7 @@ class WatchedMetric(Watched):
     """The base of Keras's `Metric`, whose updates are replayed."""
 
     __slots__ = ()
+    update_state: Callable[..., Any]
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

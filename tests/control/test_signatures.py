@@ -186,12 +186,6 @@ class Unit:
         return self.kind(self)
 
 
-def test_equal_objects_share_a_trace():
-    f = tf.function(lambda x, settings: x * settings.rate)
-    assert [f(tf.constant(2.0), Settings(rate)).numpy() for rate in (3.0, 3.0, 4.0)] == [6.0, 6.0, 8.0]
-    assert f.experimental_get_tracing_count() == 2
-
-
 def test_objects_of_one_tracing_type_share_a_trace():
     seen = []
     f = tf.function(lambda x, units: (seen.append(units["a"].name), x * units["a"].factor)[1])

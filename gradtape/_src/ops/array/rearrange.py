@@ -200,7 +200,7 @@ def pairs_of(paddings, what):
     """Return `paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
     if paddings is None:
         raise not_an_integer(paddings, what)
-    if not (isinstance(paddings, (list, tuple)) or getattr(paddings, "ndim", 0)):
+    if not (isinstance(paddings, (list, tuple)) or getattr(paddings, "ndim", False)):
         raise invalid(f"{what} must be a matrix with 2 columns: []")
     if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
         flat, width = static_list(paddings, what), extents_of(paddings)[1]
