@@ -191,6 +191,7 @@ def test_a_hundred_steps(count):
             np.testing.assert_allclose(values, wanted[name], 1e-5, 1e-5, err_msg=name)
 
 
+@pytest.mark.long
 def test_process_0_writes_and_the_others_wait(tmp_path):
     """Who saves alone, or under another name, writes; what process 0 cannot write is an error on all.
 

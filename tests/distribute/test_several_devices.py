@@ -20,7 +20,14 @@ def outcomes(program):
         return error
 
 
-@pytest.mark.parametrize("program, check", [(program, check) for program in PROGRAMS for check in checks_of(program)])
+def rows():
+    """The checks of each program; those of the one that takes longest belong to the long tests."""
+    for program in PROGRAMS:
+        marks = pytest.mark.long if program == "on_four_devices.py" else ()
+        yield from [pytest.param(program, check, marks=marks) for check in checks_of(program)]
+
+
+@pytest.mark.parametrize("program, check", rows())
 def test_on_four_devices(program, check, count):
     found = outcomes(program)
     if isinstance(found, Exception):

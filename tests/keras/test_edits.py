@@ -27,7 +27,7 @@ NEEDED = [(name, edit) for name, found in edits.of_version(KERAS.numbers).items(
 LATER = [(name, edit) for edit in edits.EDITS for name in edit.modules.split() if edit.since > KERAS.numbers]
 WORKS = re.escape("gradtape works with Keras >=3.15.1,<3.17: pip install 'keras>=3.15.1,<3.17'.")
 # What the changes of syntax trees look for, under other names.
-RENAMED = re.compile(r"\b(backend|tensorflow|ragged)\b")
+RENAMED = re.compile(r"\b(backend|tensorflow|ragged|(?<=class )(?:Loss|Metric))\b")
 
 pytestmark = pytest.mark.usefixtures("keras")
 

@@ -7,6 +7,25 @@ LEFT = {}
 
 ROWS = [
     (
+        "tf.compat.v1.convert_to_tensor_or_sparse_tensor(tf.sparse.eye(2), tf.int32)",
+        "tf.compat.v1.convert_to_tensor_or_sparse_tensor(tf.cast(tf.sparse.eye(2), tf.int32), tf.int32)",
+    ),
+    (
+        """
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            handle = tf.compat.v1.placeholder(tf.string, [])
+            x = tf.compat.v1.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
+            session.run(x, {handle: b"first"})
+        """,
+        """
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            handle = tf.compat.v1.placeholder(tf.string, [])
+            x = tf.compat.v1.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
+            iterator = tf.compat.v1.data.make_one_shot_iterator(tf.data.Dataset.range(2))
+            session.run(x, {handle: session.run(iterator.string_handle())})
+        """,
+    ),
+    (
         """
         with tf.Graph().as_default():
             x, w = tf.compat.v1.placeholder(tf.float32), tf.constant(2.0)

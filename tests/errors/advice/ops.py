@@ -9,6 +9,10 @@ LEFT = {
 
 ROWS = [
     (
+        "tf.nn.fractional_max_pool(tf.ones([4, 4, 1]), 1.5)",
+        "tf.nn.fractional_max_pool(tf.expand_dims(tf.ones([4, 4, 1]), 0), 1.5)",
+    ),
+    (
         "x3['a']",
         """
         tf.gather(x3, [0, 2])

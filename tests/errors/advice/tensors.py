@@ -232,6 +232,18 @@ ROWS = [
         """,
     ),
     (
+        "tf.types.experimental.TraceType()",
+        """
+        tf.TensorSpec([3])
+        class Kind(tf.types.experimental.TraceType):
+            is_subtype_of = most_specific_common_supertype = lambda self, other: None
+            __eq__ = lambda self, other: type(other) is Kind
+            __hash__ = lambda self: 1
+            placeholder_value = lambda self, context: None
+        Kind()
+        """,
+    ),
+    (
         "tf.TypeSpec()",
         """
         tf.TensorSpec([3])
@@ -280,13 +292,6 @@ ROWS = [
     (
         "tf.io.match_filenames_once",
         "tf.io.matching_files('*')",
-    ),
-    (
-        "tf.nn.fractional_max_pool",
-        """
-        tf.nn.max_pool(image, 2, 1, "SAME")
-        tf.nn.avg_pool(image, 2, 1, "SAME")
-        """,
     ),
     (
         "tf.io.serialize_many_sparse",

@@ -5,6 +5,12 @@ import pytest
 
 import gradtape as tf
 
+
+@pytest.fixture(autouse=True)
+def without_a_global_seed():
+    tf.random.set_seed(None)
+
+
 X = np.arange(35.0, dtype=np.float32).reshape(1, 5, 7, 1) % 11
 
 
