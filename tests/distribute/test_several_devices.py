@@ -27,7 +27,7 @@ def rows():
         yield from [pytest.param(program, check, marks=marks) for check in checks_of(program)]
 
 
-@pytest.mark.parametrize("program, check", rows())
+@pytest.mark.parametrize("program, check", list(rows()))
 def test_on_four_devices(program, check, count):
     found = outcomes(program)
     if isinstance(found, Exception):
