@@ -58,6 +58,7 @@ class Benchmark:
             "time per step": self.time_per_step,
             "process start": self.process_start,
             "first step": self.first_step,
+            "processor time": self.processor_time,
             "peak memory": self.peak_memory,
             "memory growth": self.memory_growth,
         }
@@ -135,6 +136,23 @@ class Benchmark:
     def first_step(self, row: ModuleType) -> list[Line]:
         """Measure the seconds of the first step of a process."""
         return self.in_new_processes(row, lambda since_start, step: step)
+
+    def processor_time(self, row: ModuleType) -> list[Line]:
+        """Measure the seconds of the processor, those of all threads together, in the first step of a process."""
+        line = Line(row.KEY, row.TITLE, "s", row.TARGETS, row.LIMIT)
+        for variant in self.variants_of(row) * (1 + self.effort.processes):
+            with ExitStack() as stack:
+                try:
+                    worker = self.worker(variant, stack)
+                    worker.prepare(name_of(row))
+                    (before,) = worker.ask("processor")
+                    worker.ask("look", 1)
+                    (after,) = worker.ask("processor")
+                except WorkerError as error:
+                    line.reasons[variant.name] = str(error)
+                    continue
+            line.numbers[variant.name] = min(after - before, line.numbers.get(variant.name, np.inf))
+        return [line]
 
     def in_new_processes(self, row: ModuleType, clock: Callable[[float, float], float]) -> list[Line]:
         """Return the minimum of `clock` over processes with an empty cache of compiled programs, and with a filled one."""

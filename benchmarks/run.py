@@ -25,6 +25,7 @@ ROWS = (
     "three_heads",
     "convolution",
     "process_start",
+    "import_alone",
     "peak_memory",
     "new_shapes",
     "known_shapes",

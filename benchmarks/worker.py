@@ -11,6 +11,7 @@ look N                 N steps, waits for the results each   ok SECONDS
                        (on a GPU they stay there)
 save PATH              keeps the last results as PATH.npz    ok
 reset_peak             forgets the peak of the memory        ok
+processor              reads the clock of the process       ok SECONDS
 memory                 counts what the process holds         ok RESIDENT PEAK OBJECTS (bytes, bytes, 1)
 device_peak            the most that it held on the device   ok BYTES (nan: the device keeps no count)
 count                  counts a step of gradtape's           ok FLOPS BYTES
@@ -130,6 +131,9 @@ class Worker:
         if LINUX:
             with open("/proc/self/clear_refs", "w") as file:
                 file.write("5")
+
+    def processor(self):
+        return time.process_time()
 
     def memory(self):
         import gc

@@ -31,6 +31,7 @@ class WorkerProcess:
             "TORCHINDUCTOR_CACHE_DIR": str(cache),
             **({"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"} if device == "cpu" else ON_A_GPU),
             "TF_CPP_MIN_LOG_LEVEL": "2",
+            "PYTHONDONTWRITEBYTECODE": "",  # the sources are compiled once, as those of the peers were when they were installed
             "GRADTAPE_PURE": "1" if variant.pure else "",
         }
         self.variant, self.device, self.unread = variant, device, b""
