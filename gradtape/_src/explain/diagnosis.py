@@ -209,12 +209,12 @@ class Diagnoses:
 
     def _repr_html_(self) -> str:
         """Return the table as HTML for a notebook."""
-        rows = []
+        rows, cell = [], "<td style='text-align: left; overflow-wrap: anywhere'>"
         for lacks, diagnosis in once(self._found):
             names = html.escape(listed([lack.source for lack in lacks]))
             what = " and ".join(dict.fromkeys([lack.what for lack in lacks if lack.what])) or "connected"
             said = "" if diagnosis.connected else diagnosis._repr_html_()
-            rows.append(f"<tr><td><code>{names}</code></td><td>{what}</td><td style='text-align: left; overflow-wrap: anywhere'>{said}</td></tr>")
+            rows.append(f"<tr><td><code>{names}</code></td><td>{what}</td>{cell}{said}</td></tr>")
         return f"<b>{html.escape(self._headline)}</b><table>{''.join(rows)}</table>"
 
 

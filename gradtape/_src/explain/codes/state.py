@@ -39,8 +39,8 @@ class State(Evidence):
             return Said(
                 f"{self.written} updates a metric: the value went into the metric's state, and state stops gradients",
                 self._loss()
-                or "compute the loss from the tensor that the metric is given, or with one of Keras's losses, and keep the metric "
-                "beside it",
+                or "compute the loss from the tensor that the metric is given, or with one of Keras's losses, and keep the "
+                "metric beside it",
             )
         fix = "keep the new value in a tensor and compute with that; assign it afterwards"
         if (summed := rewritten.summed(self.line)) is not None:
