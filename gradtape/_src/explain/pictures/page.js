@@ -91,9 +91,9 @@ function showSource() {
   by("files").replaceChildren(...files.map((file) => {
     const lines = make("div", { class: "lines" });
     file.lines.forEach((text, i) => {
-      const id = lineId(file.name, i + 1), state = states.get(id) || "";
+      const id = lineId(file.name, i + 1), state = states.get(id) || "", indent = text.search(/\S|$/) + 2;
       lines.append(make("span", { class: `line ${state}`, id, "data-state": state },
-        make("span", { class: "number" }, String(i + 1)), make("span", { class: "text" }, ...inColours(text, file.coloured[i]))));
+        make("span", { class: "number" }, String(i + 1)), make("span", { class: "text", style: `padding-left:${indent}ch;text-indent:-${indent}ch` }, ...inColours(text, file.coloured[i]))));
       if (["also", "break"].includes(state)) lines.append(...reasons(file.name, i + 1));
     });
     return make("div", { class: "file" }, make("h2", {}, file.name), lines);

@@ -127,7 +127,7 @@ class Page:
         where = text.where(call.line)
         said = [d for f in self._report.by_place.get(where, ()) for d in (*f.diagnosis.also, f.diagnosis)]
         question = question or Question(list(targets), tape)
-        record = Record(tape, question.history)
+        record = Record(tape, question.history, question.name_of)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
         states = _line_states(record.view, way)
