@@ -199,12 +199,12 @@ def test_the_costs_of_fit(tmp_path):
     page, _ = page_of(
         tmp_path,
         "import numpy as np\nfrom gradtape.keras import Sequential, layers\n"
-        "model = Sequential([layers.Dense(3), layers.Dense(1)])\nmodel.compile('sgd', 'mse')\n"
-        "model.fit(np.ones([4, 2]), np.ones([4, 1]), verbose=0)\n",
+        "model = Sequential([layers.Dense(3, name='first'), layers.Dense(1, name='last')])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit(np.ones([4, 2]), np.ones([4, 1]), verbose=0)\n",
     )
     (call,) = data_of(page)["calls"]
     products = {c["layers"][-1]: (c["line"], c["forward"]) for c in call["costs"] if c["op"] == "MatMul"}
-    assert products == {"dense": (5, 48), "dense_1": (5, 24)}
+    assert products == {"first": (5, 48), "last": (5, 24)}
 
 
 def test_what_is_known_once_a_function_has_run(tmp_path):
