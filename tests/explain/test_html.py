@@ -471,6 +471,17 @@ def test_faults_in_a_browser(tab):
     assert not tab.locator(".legend .also").is_visible()  # of which there is none
 
 
+def test_the_call_of_the_first_fault_is_open(browser, tmp_path):
+    source = (
+        "import gradtape as tf\nw = tf.Variable(1.0)\nwith tf.GradientTape(persistent=True) as tape:\n    zero = w * 0.0\n"
+        "    none = tf.round(w)\ntape.gradient(zero, w)\ntape.gradient(none, w)\n"
+    )
+    (tmp_path / "page.html").write_text(page_of(tmp_path, source)[0], "utf-8")
+    tab, _ = opened(browser, tmp_path / "page.html")
+    assert tab.locator("#call").input_value() == "✗ line 7: tape.gradient(none, w)"
+    assert "tf.round" in tab.locator(".why").inner_text()
+
+
 def test_a_narrow_screen(browser, page, tmp_path):
     (tmp_path / "page.html").write_text(page, "utf-8")
     tab, _ = opened(browser, tmp_path / "page.html", screen={"width": 400, "height": 800})

@@ -319,6 +319,6 @@ data.calls.forEach((call) => {
   const lacks = call.sources.some((source) => source.what) ? "✗ " : "";
   by("call").append(make("option", {}, `${lacks}line ${call.line}: ${call.call}${call.times > 1 ? ` (${call.times} times)` : ""}`));
 });
-const first = Math.max(data.calls.findIndex((call) => call.sources.some((source) => source.what)), 0);
+const first = data.faults.length ? data.faults[0].call : 0;
 by("call").selectedIndex = first;
 show(first);
