@@ -44,8 +44,8 @@ def test_the_warnings_name_the_one_gradient_of_integers(caplog):
     agree(tape.gradient(x, x), [1, 1])
     watched, target, source = [record.getMessage() for record in caplog.records]
     assert watched.endswith("Its gradient is None, but for that of the tensor to itself.")
-    assert target.endswith("The gradient is None, but for that of a watched tensor to itself.")
-    assert source.endswith("Its gradient is None, but for that of a watched tensor to itself.")
+    assert target.endswith("The gradient is None, except for that of a watched tensor with respect to itself.")
+    assert source.endswith("Its gradient is None, except for that of a watched tensor with respect to itself.")
 
 
 def test_an_integer_target_gives_none():

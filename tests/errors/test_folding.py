@@ -27,6 +27,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(os, "get_terminal_size", lambda descriptor: os.terminal_size((40, 24)))
     return Terminal()
 
@@ -36,6 +37,12 @@ def test_lines_are_folded_at_the_width_of_the_terminal(terminal):
     assert folded("a" * 60, terminal) == "a" * 60  # a path stays whole, so that an editor finds it
     assert folded("  +  loss = a + b" + 60 * " ", terminal).endswith(60 * " ")  # a line of a diff is code to copy
     assert folded(TEXT, io.StringIO()) == TEXT
+    assert folded("温度差 = 温度の初期値の平均 - 273.15 + 温度", terminal) == "温度差 = 温度の初期値の平均 - 273.15 +\n  温度"
+
+
+def test_the_environment_may_give_the_width(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert max(map(len, folded(TEXT, terminal).split("\n"))) in range(41, 51)
 
 
 def test_a_terminal_without_a_size_gets_whole_lines(terminal, monkeypatch):

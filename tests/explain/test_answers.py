@@ -414,7 +414,7 @@ def test_each_way_that_is_cut_is_told():
     assert tape.gradient(loss, w) is None
     diagnosis = tf.autodiff.explain(loss, w)
     assert (diagnosis.code, [d.code for d in diagnosis.also]) == ("not_differentiable", ["stopped"])
-    assert diagnosis.also[0].cause.startswith("another way is cut, too: stop_gradient in `held = ")
+    assert diagnosis.also[0].cause.startswith("another way is cut, too: tf.stop_gradient in `held = ")
     assert diagnosis.also[0].label == "fix"
 
 

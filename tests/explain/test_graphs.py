@@ -19,7 +19,7 @@ def test_gradients_in_a_function(caplog):
     with caplog.at_level(logging.WARNING, "gradtape"):
         _, gradients = step(tf.constant(3.0))
     assert gradients == [None, None]
-    assert "stopped: stop_gradient in `held = tf.stop_gradient(w * x)`" in caplog.text
+    assert "stopped: tf.stop_gradient in `held = tf.stop_gradient(w * x)`" in caplog.text
     assert tf.autodiff.explain(None, w).mend == "leave out `tf.stop_gradient`: `held = w * x`"
     assert tf.autodiff.explain(None, b).code == "unused"
 

@@ -195,6 +195,18 @@ def test_the_costs_of_a_tape_inside_of_a_function(tmp_path):
     assert {tuple(c["layers"]): c["forward"] for c in call["costs"] if c["op"] == "MatMul"} == {("first",): 96, ("second",): 48}
 
 
+def test_the_costs_of_fit(tmp_path):
+    page, _ = page_of(
+        tmp_path,
+        "import numpy as np\nfrom gradtape.keras import Sequential, layers\n"
+        "model = Sequential([layers.Dense(3, name='first'), layers.Dense(1, name='last')])\n"
+        "model.compile('sgd', 'mse')\nmodel.fit(np.ones([4, 2]), np.ones([4, 1]), verbose=0)\n",
+    )
+    (call,) = data_of(page)["calls"]
+    products = {c["layers"][-1]: (c["line"], c["forward"]) for c in call["costs"] if c["op"] == "MatMul"}
+    assert products == {"first": (5, 48), "last": (5, 24)}
+
+
 def test_what_is_known_once_a_function_has_run(tmp_path):
     page, _ = page_of(
         tmp_path,
@@ -242,7 +254,8 @@ def test_the_main_break_is_told_from_further_ones_and_a_fix_can_be_copied(tmp_pa
     states = {line: state for _, line, state in data["calls"][0]["lines"]}
     assert (states[4], states[5]) == ("break", "also")
     (fault,) = data["faults"]
-    assert (fault["place"], fault["label"], fault["copy"]) == ("script.py:4", "fix", "w + tf.stop_gradient(tf.round(w) - w)")
+    assert (fault["place"], fault["label"]) == ("script.py:4", "fix")
+    assert fault["copy"] == "first = w + tf.stop_gradient(tf.round(w) - w)"
     assert [other["line"] for other in fault["also"]] == [5]
     assert str(tmp_path) not in page and str(tmp_path) in str(report)
 
@@ -299,14 +312,18 @@ def test_it_loads_nothing(page):
     assert "prefers-color-scheme: dark" in page
 
 
-def test_hostile_source_is_text(tmp_path):
-    page, _ = page_of(tmp_path, HOSTILE, name="<b>&'$title.py")
-    data = data_of(page)
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    return page_of(tmp_path_factory.mktemp("hostile"), HOSTILE, name="<b>&'$title.py")[0]
+
+
+def test_hostile_source_is_text(hostile):
+    data = data_of(hostile)
     assert data["files"][0]["lines"] == [line.rstrip("\n") for line in HOSTILE.split("\n")[:-1]]
-    assert "<" not in Parsed(page).scripts[0]
-    tags = {tag for tag, _ in Parsed(page).elements}
+    assert "<" not in Parsed(hostile).scripts[0]
+    tags = {tag for tag, _ in Parsed(hostile).elements}
     assert not tags & {"b", "img"}
-    assert "<title>gradtape why: &lt;b&gt;&amp;&#x27;$title.py</title>" in page
+    assert "<title>gradtape why: &lt;b&gt;&amp;&#x27;$title.py</title>" in hostile
     assert data["calls"][0]["sources"][0]["diagnosis"]["code"] == "stopped"
 
 
@@ -451,7 +468,18 @@ def test_faults_in_a_browser(tab):
     tab.select_option("#call", index=1)
     tab.locator(".fault").click()
     assert tab.locator("#files .line.break").count() == 1
-    assert not tab.locator("#further").is_visible()  # of which there is none
+    assert not tab.locator(".legend .also").is_visible()  # of which there is none
+
+
+def test_the_call_of_the_first_fault_is_open(browser, tmp_path):
+    source = (
+        "import gradtape as tf\nw = tf.Variable(1.0)\nwith tf.GradientTape(persistent=True) as tape:\n    zero = w * 0.0\n"
+        "    none = tf.round(w)\ntape.gradient(zero, w)\ntape.gradient(none, w)\n"
+    )
+    (tmp_path / "page.html").write_text(page_of(tmp_path, source)[0], "utf-8")
+    tab, _ = opened(browser, tmp_path / "page.html")
+    assert tab.locator("#call").input_value() == "✗ line 7: tape.gradient(none, w)"
+    assert "tf.round" in tab.locator(".why").inner_text()
 
 
 def test_a_narrow_screen(browser, page, tmp_path):
@@ -548,8 +576,8 @@ def test_search_and_keys_in_a_browser(tab):
     assert not tab.locator("#help").is_visible()
 
 
-def test_hostile_source_in_a_browser(browser, tmp_path):
-    (tmp_path / "page.html").write_text(page_of(tmp_path, HOSTILE)[0], "utf-8")
+def test_hostile_source_in_a_browser(browser, hostile, tmp_path):
+    (tmp_path / "page.html").write_text(hostile, "utf-8")
     tab, noticed = opened(browser, tmp_path / "page.html")
     assert tab.locator("#files .line .text").all_text_contents() == HOSTILE.split("\n")[:-1]
     assert noticed == [(tmp_path / "page.html").as_uri()]

@@ -24,14 +24,25 @@ def program():
     return autodiff.explain(loss, [v, u, w, layer.kernel])
 
 
+def test_a_further_break_is_told_once():
+    v, w = tf.Variable(1.0), tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        loss = tf.stop_gradient(tf.round(v) + tf.floor(w))
+    assert tape.gradient(loss, [v, w]) == [None, None]
+    answers = tf.autodiff.explain(loss, [v, w])
+    assert [answer.also[0].code for answer in answers] == ["stopped"] * 2
+    assert str(answers).count("makes a constant") == answers._repr_html_().count("makes a constant") == 1
+    assert str(answers).splitlines()[-1] == f"      also line {answers[1].line}: stopped: as above"
+
+
 def test_the_text():
     answers = program()
     line = answers[2].line
     assert str(answers).splitlines() == [
         "3 of 4 have no gradient: test_many.py",
         "  w, layer.kernel: the gradient is None",
-        f"    line {line}: not_differentiable: tf.round in `rounded = tf.round(w * layer.kernel)` has no derivative: it is "
-        "piecewise constant: its derivative is 0 wherever it exists.",
+        f"    line {line}: not_differentiable: tf.round in `rounded = tf.round(w * layer.kernel)` has no derivative, because "
+        "it is piecewise constant, and a derivative would be 0 nearly everywhere.",
         "      fix: pass the gradient straight through: "
         "`(w * layer.kernel) + tf.stop_gradient(tf.round(w * layer.kernel) - (w * layer.kernel))`",
         "  u: the gradient is None",
@@ -56,7 +67,7 @@ def test_a_notebook_shows_a_table():
     assert (
         page.count("<tr>") == 3
         and page.count("<b>Fix</b>") == 1
-        and page.endswith("connected</td><td style='text-align: left'></td></tr></table>")
+        and page.endswith("connected</td><td style='text-align: left; overflow-wrap: anywhere'></td></tr></table>")
     )
 
 

@@ -60,7 +60,9 @@ def test_a_diagnosis_is_html(cell):
     assert page.startswith("<b>In [3], line 2</b> <code>not_differentiable</code> tf.round in <code>y = tf.")
     assert "<b>Fix</b>: " in page
     also = tf.autodiff.Diagnosis("unused", "<stdin>", 1, cause="a < b", also=(tf.autodiff.Diagnosis("rebound", cause="c"),))
-    assert also._repr_html_() == ("<b>&lt;stdin&gt;:1</b> <code>unused</code> a &lt; b<ul><li><code>rebound</code> c</li></ul>")
+    assert (
+        also._repr_html_() == "<b>&lt;stdin&gt;:1</b> <code>unused</code> a &lt; b<ul><li>also <code>rebound</code> c</li></ul>"
+    )
 
 
 def test_the_log_names_the_cell(shell, caplog):

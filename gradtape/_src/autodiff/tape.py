@@ -147,7 +147,7 @@ class GradientTape(Recording):
             if not inexact(t.dtype):
                 logger.warning(
                     "The dtype of the target tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
-                    "got %r. The gradient is None, but for that of a watched tensor to itself.",
+                    "got %r. The gradient is None, except for that of a watched tensor with respect to itself.",
                     t.dtype,
                 )
             flat.append(t)
@@ -569,7 +569,7 @@ def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callab
         if not (s if isinstance(s, Tensor) else s._tensor).node.aval.inexact:
             logger.warning(
                 "The dtype of the source tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
-                "got %r. Its gradient is None, but for that of a watched tensor to itself.",
+                "got %r. Its gradient is None, except for that of a watched tensor with respect to itself.",
                 s.dtype,
             )
     return flat, pack

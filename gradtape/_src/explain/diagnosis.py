@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from gradtape._src.core.base.folding import folded
@@ -82,9 +82,9 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         """Return the text as HTML for a notebook."""
-        where = f"<b>{html.escape(self.where[:-2])}</b> " if self.where else ""
-        said = f"{where}<code>{self.code}</code> {_marked(self.cause)}"
-        also = "".join([f"<li>{other._repr_html_()}</li>" for other in self.also])
+        where = self._place_beside("").removesuffix(": ")  # with a path from the current folder, as it may be long
+        said = f"{f'<b>{html.escape(where)}</b> ' if where else ''}<code>{self.code}</code> {_marked(self.cause)}"
+        also = "".join([f"<li>also {other._repr_html_()}</li>" for other in self.also])
         mend = f"<br><b>{self.label.capitalize()}</b>: {_marked(self.mend)}" if self.mend else ""
         return said + mend + (f"<ul>{also}</ul>" if also else "")
 
@@ -116,8 +116,8 @@ class Diagnosis:
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Return the key of the cause, by which sources are grouped. The op counts only if the sentence names it."""
-        return self.code, self.file, self.line, self.op if self.op is not None and self.op in self.cause else None
+        """Return the key of the cause, by which sources are grouped. The op counts only if the sentence names it, as written."""
+        return self.code, self.file, self.line, *re.findall(r"(\S+) in `|\bthe op (\w+)", self.cause)[:1]
 
 
 def _marked(sentence: str) -> str:
@@ -165,10 +165,19 @@ def counted(lacks: Iterable[Lack], total: int) -> str:
     return ", ".join(said)
 
 
+def once(found: Iterable[Found]) -> Iterator[tuple[list[Lack], Diagnosis]]:
+    """Group sources by cause. A further break that an earlier group tells, too, is only named."""
+    known: set[Any] = set()
+    for lacks, diagnosis in by_cause(found):
+        also = [d if d.place not in known else dataclasses.replace(d, cause="as above", mend="") for d in diagnosis.also]
+        yield lacks, dataclasses.replace(diagnosis, also=tuple(also))
+        known |= {d.place for d in (diagnosis, *diagnosis.also)}
+
+
 def told(found: Iterable[Found], beside: str | None) -> list[str]:
     """Return the lines of a report: each cause once, faults first. Places in the file `beside` are line numbers alone."""
     lines: list[str] = []
-    for lacks, diagnosis in by_cause(found):
+    for lacks, diagnosis in once(found):
         for what, times, of in dict.fromkeys([lack[1:] for lack in lacks]):
             names = listed([lack.source for lack in lacks if lack[1:] == (what, times, of)])
             lines.append(f"  {names}: {f'the {of} is {what}' if what else 'connected'}{f' ({times} times)' if times > 1 else ''}")
@@ -195,18 +204,17 @@ class Diagnoses:
     @property
     def _headline(self) -> str:
         lacks = [lack for lack, _ in self._found]
-        return (
-            counted(lacks, len(lacks)) or (f"all {len(lacks):,} have" if lacks[1:] else f"{lacks[0].source} has") + " a gradient"
-        )
+        whole = f"all {len(lacks):,} have" if lacks[1:] else f"{lacks[0].source} has"
+        return counted(lacks, len(lacks)) or f"{whole} a gradient"
 
     def _repr_html_(self) -> str:
         """Return the table as HTML for a notebook."""
-        rows = []
-        for lacks, diagnosis in by_cause(self._found):
+        rows, cell = [], "<td style='text-align: left; overflow-wrap: anywhere'>"
+        for lacks, diagnosis in once(self._found):
             names = html.escape(listed([lack.source for lack in lacks]))
             what = " and ".join(dict.fromkeys([lack.what for lack in lacks if lack.what])) or "connected"
             said = "" if diagnosis.connected else diagnosis._repr_html_()
-            rows.append(f"<tr><td><code>{names}</code></td><td>{what}</td><td style='text-align: left'>{said}</td></tr>")
+            rows.append(f"<tr><td><code>{names}</code></td><td>{what}</td>{cell}{said}</td></tr>")
         return f"<b>{html.escape(self._headline)}</b><table>{''.join(rows)}</table>"
 
 

@@ -37,7 +37,8 @@ class CountEntry:
 class Tally:
     """Costs by (op type, line, whether there is a formula); `open` are the lines of loops with an unknown number of trips.
 
-    Ops recorded at the line `asking`, which requested the gradient, count for the line of their loop or branch.
+    Ops recorded at the line `asking`, which requested the gradient, count for the line of their loop or branch. Those in a
+    layer are not the gradient's: a call of `fit` is the line of both.
     """
 
     asking: Line = UNKNOWN[:2]
@@ -46,7 +47,7 @@ class Tally:
 
     def line(self, line: Any, around: Place) -> Place:
         """Return the place of a line within a Program that is called at `around`."""
-        return around if line[:2] == self.asking else placed(line, around)
+        return around if line[:2] == self.asking and not any(line[2:]) else placed(line, around)
 
     def add(self, key: Key, inputs: Sequence[Any], result: Any, line: Place, times: float) -> None:
         """Count `times` runs of an op."""

@@ -100,7 +100,7 @@ class NotDifferentiable(Index):
         if self.op is not None and self.op.startswith(CUSTOM.type):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
             return Said(cause, "return a gradient from its grad function")
-        cause = f"{self.op} in {self.written} has no derivative: {reason}"
+        cause = f"{self.op} in {self.written} has no derivative, because {reason}"
         if self.counted:
             loss = "tf.nn.sparse_softmax_cross_entropy_with_logits"
             return Said(cause, f"take a loss that follows the scores, such as {loss}: an accuracy only counts")
@@ -121,8 +121,8 @@ class Stopped(OfOp):
     forgotten: Line | None = None  # a line under the tape that also uses the source, and whose value is never read
 
     def said(self, w: Words) -> Said:
-        option = "back_prop=False" if "back_prop" in text.keywords(self.line) else ""
-        cause = f"{option or 'stop_gradient'} in {self.written} makes a constant of what it is given"
+        found = re.search(r"[\w.]*stop_gradient|back_prop=False", text.text(self.line) or "")
+        cause = f"{found[0] if found else 'stop_gradient'} in {self.written} makes a constant of what it is given"
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
@@ -137,7 +137,7 @@ class Stopped(OfOp):
             cause = f"{cause}, and what {cited(self.forgotten)} computes goes no further"
             return Said(cause, f"add {text.stored_name(self.forgotten)} to {w.target}")
         written = rewritten.without_stop(self.line)
-        return Said(cause, f"leave out `{option or 'tf.stop_gradient'}`" + (f": `{written}`" if written else ""))
+        return Said(cause, f"leave out `{found[0] if found else 'tf.stop_gradient'}`" + (f": `{written}`" if written else ""))
 
 
 @of_steps(40)

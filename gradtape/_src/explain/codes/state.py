@@ -37,10 +37,10 @@ class State(Evidence):
             return Said(cause, "use the tensor itself, without tf.Variable")
         if self.of_a_metric:
             return Said(
-                f"{self.written} is a metric's: the value went into its state, and state stops gradients",
+                f"{self.written} updates a metric: the value went into the metric's state, and state stops gradients",
                 self._loss()
-                or "compute the loss from the tensor that the metric is given, or by a loss of Keras's, and keep the metric "
-                "beside it",
+                or "compute the loss from the tensor that the metric is given, or with one of Keras's losses, and keep the "
+                "metric beside it",
             )
         fix = "keep the new value in a tensor and compute with that; assign it afterwards"
         if (summed := rewritten.summed(self.line)) is not None:

@@ -40,7 +40,7 @@ class WatchedLate(Evidence):
 
     def said(self, w: Words) -> Said:
         place = "the line after the one that computes it" if self.made else "the beginning of the tape"
-        cause = f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts from where it stands"
+        cause = f"{self.written} ran before `{w.tape}.watch({w.code})`, which counts only for what runs after it"
         return Said(cause, f"move `{w.tape}.watch({w.code})` to {place}")
 
 

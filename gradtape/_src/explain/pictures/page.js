@@ -35,15 +35,19 @@ function showFaults() {
   by("headline").classList.toggle("lacks", data.faults.length > 0);
   by("fault-list").replaceChildren(...data.faults.map((fault) => {
     const button = make("button", { type: "button", class: "fault" }, make("b", {}, fault.sources), `: the ${fault.of} is ${fault.what}`,
-      ...(fault.line ? [", at ", make("b", {}, fault.place)] : []), make("br"), ...marked(`${fault.code}: ${fault.cause}`));
+      ...(fault.line ? [", at ", make("b", {}, fault.place)] : []));
     button.addEventListener("click", () => {
       by("call").selectedIndex = fault.call;
       show(fault.call);
       const line = by(lineId(fault.file, fault.line));
       if (line) line.scrollIntoView({ block: "center" });
     });
-    return make("li", {}, button, ...mend(fault));
+    return make("li", {}, button, cause(fault), ...mend(fault));
   }));
+}
+
+function cause(d) {
+  return make("p", {}, make("code", {}, d.code), ": ", ...marked(d.cause));
 }
 
 // Words with code in backticks.
@@ -54,12 +58,18 @@ function marked(words) {
 // The fix or the advice of a reason, and a button that copies the code of a fix.
 function mend(d) {
   if (!d.mend) return [];
-  const said = d.mend.includes("\n") ? [`${d.label}:`, make("pre", { tabindex: 0 }, ...inDiff(d.mend))] : marked(`${d.label}: ${d.mend}`);
-  const box = make("div", { class: "mend" }, ...said);
+  const said = d.mend.includes("\n") ? [make("pre", { tabindex: 0 }, ...inDiff(d.mend))] : marked(` ${d.mend}`);
+  const box = make("div", { class: "mend" }, make("b", {}, `${d.label}:`), ...said);
   if (d.copy) {
     const button = make("button", { type: "button", class: "copy" }, "copy the fix");
-    button.addEventListener("click", () => navigator.clipboard.writeText(d.copy).then(() => { button.textContent = "copied"; },
-      () => getSelection().selectAllChildren(box.querySelector("pre, code"))));
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(d.copy);
+        button.textContent = "copied";
+      } catch { // such as on a page of a server without encryption
+        getSelection().selectAllChildren(box.querySelector("pre, code"));
+      }
+    });
     box.append(" ", button);
   }
   return [box];
@@ -81,14 +91,15 @@ function showSource() {
   by("files").replaceChildren(...files.map((file) => {
     const lines = make("div", { class: "lines" });
     file.lines.forEach((text, i) => {
-      const id = lineId(file.name, i + 1), state = states.get(id) || "";
+      const id = lineId(file.name, i + 1), state = states.get(id) || "", indent = text.search(/\S|$/) + 2;
       lines.append(make("span", { class: `line ${state}`, id, "data-state": state },
-        make("span", { class: "number" }, String(i + 1)), "  ", make("span", { class: "text" }, ...inColours(text, file.coloured[i]))));
-      lines.append(...reasons(file.name, i + 1));
+        make("span", { class: "number" }, String(i + 1)), make("span", { class: "text", style: `padding-left:${indent}ch;text-indent:-${indent}ch` }, ...inColours(text, file.coloured[i]))));
+      if (["also", "break"].includes(state)) lines.append(...reasons(file.name, i + 1));
     });
     return make("div", { class: "file" }, make("h2", {}, file.name), lines);
   }));
-  by("further").hidden = !document.querySelector("#files .line.also");
+  for (const entry of document.querySelectorAll(".legend .line"))
+    entry.hidden = !document.querySelector(`#files .${entry.className.replace(" ", ".")}`);
   breaks = [...document.querySelectorAll("#files .line.break, #files .line.also")];
 }
 
@@ -103,14 +114,12 @@ function inColours(text, parts) {
   return [...pieces, written(at)];
 }
 
-// One box for each cause at a line, of whichever sources.
+// One box for each cause at a line, of whichever sources. The fix of a fault stands above, in the list.
 function reasons(file, line) {
-  const said = new Map();
-  for (const source of scene ? scene.sources : [])
-    for (const d of source.diagnosis ? [source.diagnosis, ...source.diagnosis.also] : [])
-      if (d.file === file && d.line === line && !said.has(`${d.code} ${d.op}`))
-        said.set(`${d.code} ${d.op}`, make("div", { class: `why ${d === source.diagnosis ? "" : "also"}` },
-          ...marked(`${d.code}: ${d.cause}`), ...mend(d)));
+  const mains = [...data.faults, ...scene.sources.map((source) => source.diagnosis).filter(Boolean)], said = new Map();
+  for (const d of [...mains, ...mains.flatMap((first) => first.also)])
+    if (d.file === file && d.line === line && !said.has(`${d.code} ${d.op}`))
+      said.set(`${d.code} ${d.op}`, make("div", { class: mains.includes(d) ? "why" : "why also" }, cause(d), ...(mains.includes(d) ? [] : mend(d))));
   return said.values();
 }
 
@@ -157,7 +166,7 @@ function showGraph() {
   }
   for (const box of graph.querySelectorAll("details")) box.addEventListener("toggle", drawArcs);
   if (scene.left_out) graph.append(leftOut(scene.left_out));
-  if (!scene.norms) graph.append(make("p", { class: "dim" }, "Norms of gradients are not known here, or were left out as the tape is long."));
+  if (!scene.norms) graph.append(make("p", { class: "dim" }, "No norms of gradients are known: nothing flows, or the tape is in a function or too long."));
   by("ops").textContent = `${scene.ops.toLocaleString("en")} op${scene.ops === 1 ? "" : "s"}`;
   setFold(false);
 }
@@ -310,6 +319,6 @@ data.calls.forEach((call) => {
   const lacks = call.sources.some((source) => source.what) ? "✗ " : "";
   by("call").append(make("option", {}, `${lacks}line ${call.line}: ${call.call}${call.times > 1 ? ` (${call.times} times)` : ""}`));
 });
-const first = Math.max(data.calls.findIndex((call) => call.sources.some((source) => source.what)), 0);
+const first = data.faults.length ? data.faults[0].call : 0;
 by("call").selectedIndex = first;
 show(first);

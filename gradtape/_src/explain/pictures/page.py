@@ -6,7 +6,6 @@ import contextlib
 import html
 import itertools
 import json
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import resources
@@ -65,12 +64,12 @@ class Page:
         results = results or [None] * len(sources)
         known = self._calls.get(call.line)
         if known is not None and len(self._report.findings) == before:
-            known["times"] += 1
+            known["times"] += not symbolic()
         elif known is not None or len(self._calls) < MOST_CALLS:
             said = f"gradtape why: looking at the gradient call in line {text.number(call.line)} …"
             with Console(stderr=True).status(said, spinner="line"):  # only on a terminal
                 self._calls[call.line] = self._scene(question, call, tape, targets, sources, results)
-            self._calls[call.line]["times"] = 1 + (known["times"] if known is not None else 0)
+            self._calls[call.line]["times"] = known["times"] + (not symbolic()) if known is not None else 1
 
     def __str__(self) -> str:
         calls = list(self._calls.values())
@@ -128,7 +127,7 @@ class Page:
         where = text.where(call.line)
         said = [d for f in self._report.by_place.get(where, ()) for d in (*f.diagnosis.also, f.diagnosis)]
         question = question or Question(list(targets), tape)
-        record = Record(tape, question.history)
+        record = Record(tape, question.history, question.name_of)
         way = _way(record.history, targets, sources)
         norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
         states = _line_states(record.view, way)
@@ -157,7 +156,7 @@ class Page:
     def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
         if self._costs is not None:
             with contextlib.suppress(Exception), contextlib.nullcontext() if symbolic() else own_trace():
-                return self._costs(tape, targets, sources)
+                return self._costs(tape, targets, [s for s in sources if held_node(s).aval.inexact])
         return []
 
 
@@ -172,22 +171,15 @@ def _faults(numbers: dict[tuple[str | None, int | None], int], findings: Sequenc
 
 def _said(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return a Diagnosis as a dict, with its place, its label and the code of its fix."""
-    also = [_said(other) for other in diagnosis.also]
-    return diagnosis.to_dict() | {
-        "place": place(diagnosis.file, diagnosis.line),
-        "label": diagnosis.label,
-        "also": also,
-        "copy": _code(diagnosis),
-    }
+    shown = {"place": place(diagnosis.file, diagnosis.line), "label": diagnosis.label, "copy": _code(diagnosis)}
+    return diagnosis.to_dict() | shown | {"also": [_said(other) for other in diagnosis.also]}
 
 
 def _code(diagnosis: Diagnosis) -> str:
-    """Return the code of a fix to copy: the added lines of a diff, or the first code in the words."""
-    if not diagnosis.label.startswith("fix"):
-        return ""
+    """Return the lines of a fix to copy: those that its diff adds, or that its first change writes."""
     added = [line[1:] for line in diagnosis.mend.splitlines() if line.startswith("+")]
-    found = re.search(r"`([^`]*)`", diagnosis.mend)
-    return textwrap.dedent("\n".join(added)) or (found[1] if found else "")
+    lines = added or [line for fix in diagnosis._fixes[:1] for edit in fix for line in edit.lines]
+    return textwrap.dedent("\n".join(lines)) if diagnosis.label.startswith("fix") else ""
 
 
 def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -58,10 +58,10 @@ Group = list[Recorded]  # consecutive ops of one line
 class Record:
     """The `ops` of a tape in order, and their `watched` inputs; `used`: the tape was used up, and holds nothing.
 
-    `history` is the history of the tape, if it has been built already.
+    `history` is the history of the tape, if it has been built already. `named` returns the name of a variable.
     """
 
-    def __init__(self, tape: GradientTape, history: History | None = None) -> None:
+    def __init__(self, tape: GradientTape, history: History | None = None, named: Callable[[Any], str] = variable_name) -> None:
         if tape._recording:
             tape._note()
         self.used = not tape._segments and tape._used
@@ -74,7 +74,7 @@ class Record:
             self._active, self._kept = {journal.origin_of(n) for n in needed.active}, dict(needed.kept())
         else:
             self._active = self.view.active()
-        self._layers = cache(scopes.prefixes_in)
+        self._named, self._layers = named, cache(scopes.prefixes_in)
         self.ops: list[Recorded] = []
         self.watched: list[Watched] = []
         self.place: dict[Name, int] = {}  # name of a value → number of its op, or -1 - k for a watched value
@@ -106,4 +106,4 @@ class Record:
     def _called(self, name: Name) -> str:
         """Return the user's name of a watched value."""
         variable = self.history.held_by(name)
-        return variable_name(variable) if variable is not None else called(self.history.line_of(name)) or "a tensor"
+        return self._named(variable) if variable is not None else called(self.history.line_of(name)) or "a tensor"

@@ -122,7 +122,7 @@ def greater_equal(x, y):
 
 not_differentiable(
     _equal, _not_equal, less, less_equal, greater, greater_equal,
-    because="a comparison gives a bool: its derivative is 0 wherever it exists",
+    because="a comparison gives a bool, and a derivative would be 0 nearly everywhere",
 )  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------------------

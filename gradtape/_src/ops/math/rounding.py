@@ -9,7 +9,7 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.ops.math.arithmetic import negative
 from gradtape._src.ops.shapes import FLOATING, REAL, broadcast, only, same
 
-STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
+STEPS = "it is piecewise constant, and a derivative would be 0 nearly everywhere"
 
 
 @op("Floor", infer=only(FLOATING, same), flops=1, traits="steps")
