@@ -1,8 +1,9 @@
-"""Deferred calls: a graph keeps a call on tensors of unknown shapes, and makes it at session time, when shapes are known."""
+"""Deferred calls: a graph keeps a call whose ops depend on unknown shapes, and makes it at session time, when they are known."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,12 +23,13 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, handl
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Dim, dims, unknown
 from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.core.values.ways import Path, following
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.aside import RANKS, looked_at
+from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
@@ -275,7 +277,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         if function.__name__ in CHOICES:
             return NotImplemented
         return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
-    return _kept(graph, call, nodes)
+    return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
 
 
 def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -335,13 +337,20 @@ def stated(
     return made
 
 
-def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a deferred call in the graph, or in a branch or loop in it."""
+def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node], make: Callable[[], Any] | None = None) -> Any:
+    """Record a deferred call in the graph, or in a branch or loop in it.
+
+    If its ops are the same for all extents, `make` records these. In a branch or loop it is None: gradients are recorded there,
+    too, and their functions may need extents as numbers.
+    """
     try:
-        call.layout, avals = looked_at(graph, nodes, call.made_aside)
+        call.layout, avals, settled = looked_at(graph, nodes, call.made_aside)
     except (NotTensors, NotImplementedError, NeedsEager):
         naming.local.calls[-1].through = True
         return NotImplemented
+    if settled and make is not None:
+        with following(Path(())):
+            return make()
     return _recorded(graph, call, nodes, avals)
 
 
@@ -363,7 +372,7 @@ def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]
             return None, traced.body([n.aval for n in given]).avals
 
     try:
-        _, avals = looked_at(graph, nodes, attempt)
+        avals = looked_at(graph, nodes, attempt).avals
     except (NotTensors, NotImplementedError, NeedsEager):
         return NotImplemented
     own = [*nodes, *_draws(call)]
@@ -375,25 +384,31 @@ def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) 
     """Return the Aval of an op's result (a tuple for several, a dtype for an unknown rank); None if its inputs have shapes."""
     if not graph.keeps or op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
         return None
-    if op.structured and not any(map(graph.open_rank, inputs)):
-        return None
-    many: list[bool] = []
-
-    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
-        if op.structured:
-            replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
-            made = engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))
-            many.append(True)
-            return None, [n.aval for n in made]
-        result = op.result(tuple([n.aval for n in given]), attrs)
-        many.append(type(result) is tuple)
-        return None, list(result) if many[-1] else [result]
-
     try:
-        _, avals = looked_at(graph, inputs, attempt)
+        if op.structured:
+            return _of_bodies(graph, op, inputs, attrs) if any(map(graph.open_rank, inputs)) else None
+        symbols = symbols_in((attrs, *[n.aval.shape for n in inputs if type(n.aval) is not tuple]))
+        many, avals, _ = general(graph, inputs, functools.partial(_result, op, inputs, attrs), symbols)
     except (NeedsEager, NotImplementedError):
         return None
-    return tuple(avals) if many[-1] else avals[0]
+    return tuple(avals) if many else avals[0]
+
+
+def _result(op: Op, inputs: Sequence[Node], attrs: Attributes, shapes: Shapes) -> tuple[bool, list[Aval]]:
+    """Return whether an op has several results, and their Avals, for these shapes of inputs of unknown rank."""
+    avals = tuple([aval(shapes[n], n.aval.dtype) if n in shapes else n.aval for n in inputs])
+    result = op.result(avals, attrs)
+    return type(result) is tuple, list(result) if type(result) is tuple else [result]
+
+
+def _of_bodies(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> tuple[Any, ...]:
+    """Return the Avals of the results of an op that holds Programs, which are recorded again for each rank."""
+
+    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
+        replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
+        return None, [n.aval for n in engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))]
+
+    return tuple(looked_at(graph, inputs, attempt).avals)
 
 
 def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:
