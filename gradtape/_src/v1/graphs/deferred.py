@@ -35,11 +35,10 @@ from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
-from gradtape._src.v1.graphs.retrace import CallOfFunctions, PerShape, call_of_functions, recorded
+from gradtape._src.v1.graphs.retrace import call_of_functions
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
-OPS = "gradtape._src.ops."  # functions in ops that take functions call these once, and read shapes
 CHOICES = ("cond", "case", "switch_case")  # the deciding argument is a scalar
 # The calls inside of these functions are deferred, not they themselves, since they add other things to the graph.
 ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse.sparse_placeholder", "gradtape._src.ops.operators")
@@ -264,10 +263,6 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     functions = _takes_function(function, flat)
     ranks = any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat)
-    if functions and function.__module__.startswith(OPS):
-        naming.local.calls[-1].through = True
-        call, nodes = _call(function, args, kwargs)
-        return _kept_with_functions(graph, call, nodes)
     if not ranks and (functions or function.__name__ in AS_THEY_ARE or function.__module__.startswith(FUNCTIONS)):
         naming.local.calls[-1].through = functions or function.__module__.startswith(FUNCTIONS)
         return NotImplemented
@@ -352,32 +347,6 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node], make: Callabl
         with following(Path(())):
             return make()
     return _recorded(graph, call, nodes, avals)
-
-
-def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a call that takes functions and reads extents, traced for each list of shapes; NotImplemented if that fails."""
-    layouts: list[Any] = []
-
-    def function(parameters: list[Node]) -> list[Tensor]:
-        made, layout = nest.flatten_with_spec(call(parameters), nest.EXPANDED)
-        if not made or not all(isinstance(item, Tensor) for item in made):
-            raise NotTensors
-        layouts.append(layout)
-        return made
-
-    traced = PerShape(function, by_extents=True)
-
-    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
-        with seeds.noted() as call.wishes:
-            return None, traced.body([n.aval for n in given]).avals
-
-    try:
-        avals = looked_at(graph, nodes, attempt).avals
-    except (NotTensors, NotImplementedError, NeedsEager):
-        return NotImplemented
-    own = [*nodes, *_draws(call)]
-    results = recorded(graph, CallOfFunctions(traced, len(own)), own, avals)
-    return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:

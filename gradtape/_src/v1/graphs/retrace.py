@@ -24,20 +24,19 @@ FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionEr
 
 
 class PerShape:
-    """A function of nodes traced for each list of ranks and dtypes. With `by_extents` it is traced for each list of Avals."""
+    """A function of nodes traced for each list of ranks and dtypes."""
 
-    def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
-        self._function, self._by_extents = function, by_extents
+    def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]]) -> None:
+        self._function = function
         self._around = engine.local.trace  # the trace of the graph, or of a branch or loop in it
         self._bodies: dict[tuple[Any, ...], Traced] = {}
 
     def body(self, avals: Sequence[Aval]) -> Traced:
         """Return the trace for nodes of these Avals."""
-        key = tuple([a if self._by_extents else (a.ndim, a.dtype) for a in avals])
+        key = tuple([(a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
-            given = avals if self._by_extents else [aval([unknown() for _ in a.shape], a.dtype) for a in avals]
-            parameters = [leaf(a, None) for a in given]
+            parameters = [leaf(aval([unknown() for _ in a.shape], a.dtype), None) for a in avals]
             with engine.recording_in(self._around):
                 found = trace(lambda: list(self._function(parameters)), parameters, Scope(nested=True), draws=False)
             if found.written or not found.structure.fixed:
