@@ -12,6 +12,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.overrides import Overrides
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.scope import TENSOR, ResultStructure, flatten_results
 from gradtape._src.core.base import naming
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
@@ -19,7 +20,7 @@ from gradtape._src.core.programs.program import ELEMENT, RAN, Node
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.core.tensors.tensor import Stored, Tensor, handle
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Dim, dims, unknown
 from gradtape._src.core.values.dtypes import as_dtype
@@ -53,12 +54,12 @@ class DeferredCall:
     """
 
     __slots__ = (
-        "attributes", "blocked", "function", "layout", "leaves", "overrides", "positions", "sample", "sampled", "sliced", "spec",
-        "wishes",
+        "attributes", "blocked", "function", "leaves", "overrides", "positions", "sample", "sampled", "sliced", "spec",
+        "structure", "wishes",
     )  # fmt: skip
     blocked: set[int] | None  # inputs that get no gradient, as far as known
     sliced: set[int] | None  # inputs whose gradients are IndexedSlices, as far as known
-    layout: Any  # the structure of its results
+    structure: ResultStructure  # of its results
     wishes: list[Any]  # its random draws: op type, seed, count
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, positions: Sequence[int]) -> None:
@@ -88,28 +89,25 @@ class DeferredCall:
         finally:
             trace.overrides = outer
 
-    def made_aside(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
-        """Return the layout and Avals of the results on these nodes in an Aside; NotTensors for other results."""
+    def made_aside(self, nodes: Sequence[Node]) -> tuple[ResultStructure, list[Aval]]:
+        """Return the structure and Avals of the results on these nodes in an Aside; NotTensors for other results."""
         with seeds.noted() as wishes:
             result = self(nodes)
         result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
-        made, layout = nest.flatten_with_spec(result, nest.EXPANDED)
-        tensors = [item is not None for item in made]
-        made = [item for item in made if item is not None]
-        if not made or not all(isinstance(item, Tensor) for item in made):
+        made, structure = flatten_results(result, lambda item: item, fixed_strings=False)
+        if not made or not all(item is TENSOR or item is None for item in structure.fixed):
             raise NotTensors
         self.wishes = wishes
-        node = made[0].node.inputs[0] if made[0].node.op is ELEMENT else made[0].node
+        node = made[0].inputs[0] if made[0].op is ELEMENT else made[0]
         shown = {} if node.op in (None, RAN) else dict(zip(node.op.attributes, node.attrs, strict=True))
         shown = {name: value for name, value in shown.items() if not dims(value)}
         if self.sample is None:
             self.sample, self.sampled, self.attributes = node, list(nodes), shown
         self.attributes = {name: value for name, value in self.attributes.items() if shown.get(name) == value}
-        results = [item.node for item in made]
-        blocked, sliced = _blocked(nodes, results), _sliced(nodes, results)
+        blocked, sliced = _blocked(nodes, made), _sliced(nodes, made)
         self.blocked = blocked if self.blocked is None else self.blocked & blocked
         self.sliced = sliced if self.sliced is None else self.sliced & sliced
-        return (layout, tensors), [item.node.aval for item in made]
+        return structure, [item.aval for item in made]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
         """Record a deferred gradient: at session time the call is made again and differentiated."""
@@ -327,7 +325,7 @@ def stated(
             Node((op, attrs), tuple(nodes), op.result(tuple([n.aval for n in nodes]), attrs), None, 0, None, 0),
             nodes,
         )
-    call.layout = nest.flatten_with_spec([0] * len(avals))[1], [True] * len(avals)
+    call.structure = ResultStructure(nest.flatten_with_spec([0] * len(avals))[1], [TENSOR] * len(avals))
     made: list[Tensor] = _recorded(engine.graph_around(), call, nodes, avals)
     return made
 
@@ -339,7 +337,7 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node], make: Callabl
     too, and their functions may need extents as numbers.
     """
     try:
-        call.layout, avals, settled = looked_at(graph, nodes, call.made_aside)
+        call.structure, avals, settled = looked_at(graph, nodes, call.made_aside)
     except (NotTensors, NotImplementedError, NeedsEager):
         naming.local.calls[-1].through = True
         return NotImplemented
@@ -409,6 +407,4 @@ def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Se
         graph.shown = None
     results = engine.elements(node)
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
-    layout, tensors = call.layout
-    made = iter(results)
-    return nest.unflatten(layout, [EagerTensor(next(made)) if is_tensor else None for is_tensor in tensors])
+    return call.structure.pack(results)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.control.scope import Outside, Scope, Traced, trace
+from gradtape._src.control.scope import TENSOR, Outside, ResultStructure, Scope, Traced, flatten_results, trace
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
-from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, handle, to_numpy
 from gradtape._src.core.values.aval import Aval, aval, common
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.core.values.shape import TensorShape
@@ -128,17 +127,16 @@ def call_of_functions(
 ) -> Any:
     """Record a call that takes functions, and tensors of unknown rank; NotImplemented if no rank is accepted."""
     own = [n for n, o in zip(nodes, is_open, strict=True) if o]
-    layouts: list[Any] = []
+    structures: list[ResultStructure] = []
 
     def function(parameters: list[Node]) -> list[Tensor]:
         given = iter(parameters)
-        made, layout = nest.flatten_with_spec(
-            call([next(given) if o else n for n, o in zip(nodes, is_open, strict=True)]), nest.EXPANDED
-        )
-        if not all(isinstance(item, Tensor) for item in made):
+        results = call([next(given) if o else n for n, o in zip(nodes, is_open, strict=True)])
+        made, structure = flatten_results(results, lambda item: item, fixed_strings=False)
+        if not all(item is TENSOR for item in structure.fixed):
             raise TypeError("what is no tensor has no rank")
-        layouts.append(layout)
-        return made
+        structures.append(structure)
+        return [*map(handle, made)]
 
     traced, found = PerShape(function), []
     for rank in ranks:
@@ -147,8 +145,7 @@ def call_of_functions(
     if not found:
         return NotImplemented
     known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]
-    results = recorded(graph, CallOfFunctions(traced, len(own)), own, known)
-    return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
+    return structures[0].pack(recorded(graph, CallOfFunctions(traced, len(own)), own, known))
 
 
 def changing_loop(
