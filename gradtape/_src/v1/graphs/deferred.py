@@ -364,7 +364,7 @@ def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) 
 def _result(op: Op, inputs: Sequence[Node], attrs: Attributes, shapes: Shapes) -> tuple[bool, list[Aval]]:
     """Return whether an op has several results, and their Avals, for these shapes of inputs of unknown rank."""
     avals = tuple([aval(shapes[n], n.aval.dtype) if n in shapes else n.aval for n in inputs])
-    result = op.result(avals, attrs)
+    _, result = op.resolved(avals, attrs)
     return type(result) is tuple, list(result) if type(result) is tuple else [result]
 
 
