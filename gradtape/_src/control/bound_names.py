@@ -17,7 +17,7 @@ from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
-from gradtape._src.ops.array import shape as array
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.debugging import checks as debugging
 
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
@@ -48,6 +48,12 @@ def can_be_result(value: Any) -> bool:
 def tensor_dtype(value: Any) -> Any:
     """Return the dtype of a value that can be a tensor."""
     return value.dtype if is_tensor(value) else tensor(value).dtype
+
+
+def zeros_like(value: Any) -> Any:
+    """Return a value of the same structure with zeros in the places of its tensors and numbers."""
+    leaves, spec = flatten(value)
+    return nest.unflatten(spec, [zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves])
 
 
 def empty(value: Any) -> bool:
@@ -171,11 +177,9 @@ def defined(
     filled, bound = [], []
     for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
         if empty(before) and not empty(bound_to):
-            leaves, spec = flatten(bound_to)
-            like = [array.zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
             if not returned(name, before):
                 bound.append(name)
-            before = nest.unflatten(spec, like)
+            before = zeros_like(bound_to)
         elif before is None and not returned(name, before):
             raise ValueError(f"'{name}' is not allowed to be None before the loop: it is None after one iteration, too.")
         filled.append(before)

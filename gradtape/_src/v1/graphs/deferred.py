@@ -140,6 +140,7 @@ class CallGradient:
     """
 
     __slots__ = ("_call", "_count", "_given", "_slices", "_wanted", "sample", "sampled")
+    blocked = sliced = None  # unknown
 
     def __init__(self, call: Any, count: int, wanted: Sequence[int], slices: Sequence[int], given: Sequence[bool]) -> None:
         self._call, self._count, self._wanted, self._slices, self._given = call, count, wanted, slices, given
@@ -163,14 +164,6 @@ class CallGradient:
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
         """Record a deferred gradient of the gradient."""
         return DeferredCall.gradient(self, op, *grads)  # type: ignore[arg-type]
-
-    @property
-    def blocked(self) -> None:
-        """None: unknown."""
-
-    @property
-    def sliced(self) -> None:
-        """None: unknown."""
 
 
 class NotTensors(Exception):
