@@ -313,3 +313,24 @@ def test_rows_of_an_unknown_number_are_put_at_known_places(session, use_resource
     same(session.run(put, {rows: [[5, 6], [7, 8]]}), [[1, 2], [5, 6], [7, 8]])
     with pytest.raises(tf.errors.InvalidArgumentError, match="updates"):
         session.run(added, {rows: np.ones([3, 2])})
+
+
+def test_a_call_whose_ops_are_the_same_for_all_extents_is_recorded(session):
+    x = tf.placeholder(tf.float32, [None, 4])
+    rows = tf2.shape(x)[0]
+    calls = {
+        "a product": lambda: tf2.matmul(x, tf.ones([4, 2])),
+        "halves": lambda: tf2.reshape(x, [rows * 2, 2]),
+        "means": lambda: tf2.reduce_mean(x, 1, keepdims=True),
+        "text": lambda: tf2.equal(tf2.strings.as_string(x), "1"),
+        "rows behind the first": lambda: x[1:],  # there may be none
+    }
+    deferred = []
+    for name, call in calls.items():
+        before = len(tf.get_default_graph().trace.nodes)
+        made = call()
+        if any(node.op.type == "Late" for node in tf.get_default_graph().trace.nodes[before:]):
+            deferred.append(name)
+        given = np.arange(12, dtype=np.float32).reshape(3, 4)
+        assert made.shape.is_compatible_with(np.shape(session.run(made, {x: given}))), name
+    assert deferred == ["rows behind the first"]

@@ -10,14 +10,14 @@ import numpy as np
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from gradtape._src.control.iterators import Elements
-from gradtape._src.control.scope import Scope, draft
+from gradtape._src.control.scope import TENSOR, ResultStructure, Scope, draft
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
-from gradtape._src.ops.array import shape as array
+from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.debugging import checks as debugging
 
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
@@ -50,6 +50,12 @@ def tensor_dtype(value: Any) -> Any:
     return value.dtype if is_tensor(value) else tensor(value).dtype
 
 
+def zeros_like(value: Any) -> Any:
+    """Return a value of the same structure with zeros in the places of its tensors and numbers."""
+    leaves, spec = flatten(value)
+    return nest.unflatten(spec, [zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves])
+
+
 def empty(value: Any) -> bool:
     """Return whether a name is still unbound."""
     return value is None or isinstance(value, UNDEFINED)
@@ -70,16 +76,13 @@ def check_not_none(name: str, main: Any, other: Any) -> None:
         )
 
 
-FROM_OP = object()  # marks a leaf that is an output of the op
-
-
 class BoundState:
     """The names that a loop binds, flattened to a list of tensors."""
 
     def __init__(self, values: Any, names: Sequence[str]) -> None:
         self.bound = names
         self.names: list[str] = []  # the name of each tensor
-        self.parts: list[tuple[Any, list[Any]]] = []
+        self.parts: list[ResultStructure] = []
         self.tensors: list[Tensor] = []
         self.numbers: list[int] = []  # the positions of tensors that were Python numbers
         for name, value in zip(names, values, strict=True):
@@ -87,36 +90,34 @@ class BoundState:
             fixed = []
             for x in leaves:
                 if can_be_tensor(x):
-                    fixed.append(FROM_OP)
+                    fixed.append(TENSOR)
                     self.numbers += [] if is_tensor(x) else [len(self.tensors)]
                     self.tensors.append(tensor(x))
                     self.names.append(name)
                 else:
                     fixed.append(x)
-            self.parts.append((spec, fixed))
+            self.parts.append(ResultStructure(spec, fixed))
 
     def pack(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """Pack these tensors into the structure of the names' values."""
         remaining = iter(tensors)
-        return tuple(
-            [nest.unflatten(spec, [next(remaining) if x is FROM_OP else x for x in fixed]) for spec, fixed in self.parts]
-        )
+        return tuple([part.fill(remaining) for part in self.parts])
 
     def flat(self, values: Any) -> list[Tensor]:
         """Return the tensors in the values after a trip. Other values must be unchanged."""
         result: list[Tensor] = []
         known = iter(self.tensors)
-        for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
-            leaves, new = flatten(value)
-            if new != spec:
+        for part, value, name in zip(self.parts, values, self.bound, strict=True):
+            leaves, spec = flatten(value)
+            if spec != part.spec:
                 if isinstance(value, TensorArray):
                     raise engine.NeedsValues(f"'{name}', a TensorArray, grows in a loop: its size depends on values")
                 raise TypeError(
                     f"'{name}' does not have the same nested structure after one iteration of the loop: a loop on tensors keeps "
-                    f"the structure of what it binds. It was {nest.unflatten(spec, fixed)!r}."
+                    f"the structure of what it binds. It was {nest.unflatten(part.spec, part.fixed)!r}."
                 )
-            for x, before in zip(leaves, fixed, strict=True):
-                if before is FROM_OP:
+            for x, before in zip(leaves, part.fixed, strict=True):
+                if before is TENSOR:
                     like = next(known)
                     own = is_tensor(x) or isinstance(x, (np.generic, np.ndarray))
                     result.append(x if isinstance(x, Tensor) else tensor(x, None if own else like.dtype))
@@ -176,11 +177,9 @@ def defined(
     filled, bound = [], []
     for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
         if empty(before) and not empty(bound_to):
-            leaves, spec = flatten(bound_to)
-            like = [array.zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
             if not returned(name, before):
                 bound.append(name)
-            before = nest.unflatten(spec, like)
+            before = zeros_like(bound_to)
         elif before is None and not returned(name, before):
             raise ValueError(f"'{name}' is not allowed to be None before the loop: it is None after one iteration, too.")
         filled.append(before)

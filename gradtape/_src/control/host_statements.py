@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.bound_names import UNDEFINED, BoundState, can_be_tensor, empty, flatten, probed, returned, tensor_dtype
+from gradtape._src.control.bound_names import UNDEFINED, BoundState, empty, probed, returned, zeros_like
 from gradtape._src.control.dataset_loop import Count, LoopState, ThroughEagerCode, can_be_op, record_loop, under_a_tape
 from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import loops_on_host
 from gradtape._src.core.engine import engine
-from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
-from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
+from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.values import dtypes
-from gradtape._src.ops.array import cast, select, shape as array
+from gradtape._src.ops.array import cast, select
 
 MOST = np.iinfo(np.int64).max
 
@@ -127,8 +126,6 @@ def _bound_before(before: Any, sides: Sequence[Any], get_state: Any, set_state: 
             given = [b for b in bound if not empty(b)]
             if not given or (len(given) < len(bound) and not returned("", value)):
                 raise TakesElement("a branch does not bind what the other one does")
-            leaves, spec = flatten(given[0])
-            zeros = [array.zeros(extents_of(tensor(x)), tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
-            value = nest.unflatten(spec, zeros)
+            value = zeros_like(given[0])
         values.append(value)
     return values

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.control.bounded_scan import TRIPS
 from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
-from gradtape._src.control.scope import Draft, Outside, Scope, draft, trace
+from gradtape._src.control.scope import TENSOR, Draft, Outside, ResultStructure, Scope, draft, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
@@ -213,10 +213,7 @@ def _over_tensors(
 ) -> Any:
     """Return the nest `state` after a loop over it, of which `run` makes a loop over its tensors."""
     leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
-
-    def packed(tensors: Sequence[Tensor]) -> Any:
-        remaining = iter(tensors)
-        return nest.unflatten(spec, [None if x is None else next(remaining) for x in leaves])
+    packed = ResultStructure(spec, [None if x is None else TENSOR for x in leaves]).fill
 
     def step(tensors: Sequence[Tensor]) -> list[Tensor]:
         return [x for x in nest.flatten(_as_before(body(packed(tensors)), state), expand_composites=True) if x is not None]
@@ -307,11 +304,11 @@ def _settled(body: Callable[[Any], Any], state: Any) -> Any:
         return state
     tensors = [x for x in leaves if isinstance(x, Tensor)]
     parameters = [leaf(x.node.aval, None) for x in tensors]
+    given = ResultStructure(spec, [TENSOR if isinstance(x, Tensor) else x for x in leaves])
     after: list[Any] = []
 
     def once() -> list[Any]:
-        given = map(handle, parameters)
-        after.extend(nest.flatten(body(nest.unflatten(spec, [next(given) if isinstance(x, Tensor) else x for x in leaves]))))
+        after.extend(nest.flatten(body(given.pack(parameters))))
         return [entry for x in after if isinstance(x, TensorArray) and (entry := x.open_entry()) is not None]
 
     first = trace(once, parameters, Scope(nested=True), draws=False)

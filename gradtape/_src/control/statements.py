@@ -10,7 +10,6 @@ import numpy as np
 
 from gradtape._src.control import branch, branch_captures, loop
 from gradtape._src.control.bound_names import (
-    FROM_OP,
     UNDEFINED,
     BoundState,
     can_be_result,
@@ -28,7 +27,7 @@ from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import MappedRows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
-from gradtape._src.control.scope import Draft, Scope, draft, local, loops_on_host
+from gradtape._src.control.scope import TENSOR, Draft, ResultStructure, Scope, draft, local, loops_on_host
 from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.control.tensor_array_size import Growth
 from gradtape._src.core.engine import constant_folding, engine
@@ -99,8 +98,8 @@ def if_stmt(
         if_on_host(condition, body, orelse, get_state, set_state, symbol_names[:nouts])
         return
     merged = _merge(first, second, symbol_names, condition)
-    nodes = iter(branch.join(pred, (first.body, second.body), branch.IF, ("the main branch", "the else branch")))
-    after = [m.pack(nodes) if isinstance(m, _Merged) else m for m in merged]
+    results = iter(branch.join(pred, (first.body, second.body), branch.IF, ("the main branch", "the else branch")))
+    after = [m.fill(results) if isinstance(m, ResultStructure) else m for m in merged]
     set_state((*after, *before[nouts:]))
 
 
@@ -136,16 +135,6 @@ class _Branch:
         set_state(before)
 
 
-class _Merged:
-    """The value of a name after both branches; some leaves are outputs of the op."""
-
-    def __init__(self, spec: Any, leaves: list[Any]) -> None:
-        self.spec, self.leaves = spec, leaves
-
-    def pack(self, nodes: Any) -> Any:
-        return nest.unflatten(self.spec, [next(nodes) if x is FROM_OP else x for x in self.leaves])
-
-
 def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]]) -> tuple[int | None, int | None]:
     """Return the plan for a TensorArray that only one branch has written: zeros for the other branch."""
     if arrays[0]._count() != arrays[1]._count() or bool(places[0]) == bool(places[1]):
@@ -159,7 +148,10 @@ def _negates(condition: Any, value: Any) -> bool:
 
 
 def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any) -> list[Any]:
-    """Return each name's value after the branches, and give both branches the results that these values need."""
+    """Return each name's value after the branches, and give both branches the results that these values need.
+
+    A ResultStructure stands for a value with results of the op in it.
+    """
     merged: list[Any] = []
     plans: list[tuple[int | None, int | None]] = []  # for each output of the op, the result of each branch; None: zeros
     numbers = itertools.count(), itertools.count()
@@ -185,14 +177,14 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
             if not all(can_be_result(x) for x in leaves):
                 merged.append(nest.unflatten(leaves_spec, leaves))
                 continue
-            merged.append(_Merged(leaves_spec, [FROM_OP] * len(leaves)))
+            merged.append(ResultStructure(leaves_spec, [TENSOR] * len(leaves)))
             plans += [(None, p) if undefined[0] else (p, None) for p in here]
             continue
         if spec != spec2:
             arrays = nest.unflatten(spec, mine), nest.unflatten(spec2, other)
             if all(isinstance(array, TensorArray) for array in arrays):
                 plan = _array_of_zeros(arrays, places)
-                merged.append(_Merged(spec if mine else spec2, [FROM_OP]))
+                merged.append(ResultStructure(spec if mine else spec2, [TENSOR]))
                 plans.append(plan)
                 continue
             raise TypeError(
@@ -212,9 +204,9 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                 )
             else:
                 _check_dtypes(name, first.body, second.body, p, q)
-                held.append(FROM_OP)
+                held.append(TENSOR)
                 plans.append((p, q))
-        merged.append(_Merged(spec, held))
+        merged.append(ResultStructure(spec, held))
     _arrange((first.body, second.body), plans)
     return merged
 

@@ -24,7 +24,7 @@ class Aval:
     whether a gradient can flow, `open` whether an extent is unknown; `bytes` is the size in memory.
     """
 
-    __slots__ = ("__weakref__", "bytes", "dtype", "inexact", "ndim", "open", "shape", "size", "tensor_shape", "type")
+    __slots__ = ("__weakref__", "bytes", "dtype", "inexact", "ndim", "open", "shape", "size", "type", "users")
     shape: tuple[Any, ...]
     dtype: np.dtype
     type: DType
@@ -33,7 +33,14 @@ class Aval:
     bytes: Any
     inexact: bool
     open: bool
-    tensor_shape: TensorShape
+    users: TensorShape | None
+
+    @property
+    def tensor_shape(self) -> TensorShape:
+        """The shape for users, with a Dim for an unknown extent; made when it is first read."""
+        if self.users is None:
+            self.users = TensorShape.of(self.shape)
+        return self.users
 
     @property
     def open_shape(self) -> TensorShape:
@@ -78,8 +85,7 @@ def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
     new.dtype = new.type.numpy
     new.bytes = new.size * new.dtype.itemsize
     new.inexact = new.type.inexact
-    new.tensor_shape = TensorShape.of(shape)
-    new.open = False
+    new.open, new.users = False, None
     new = _interned.setdefault((shape, new.dtype), new)
     return new
 
@@ -93,8 +99,8 @@ def _of_open_shape(shape: tuple[Any, ...], dtype: np.dtype) -> Aval:
         known.shape, known.ndim, known.size = shape, len(shape), math.prod(shape)
         known.type = BY_NUMPY.get(dtype) or as_dtype(dtype)
         known.dtype, known.inexact, known.open = known.type.numpy, known.type.inexact, True
+        known.users = None
         known.bytes = known.size * known.dtype.itemsize
-        known.tensor_shape = TensorShape.of(shape)
         known = _open.setdefault((shape, known.dtype), known)
     return known
 
@@ -112,7 +118,7 @@ class Unshaped(Aval):
     def _of_a_run(self) -> Any:
         raise NeedsValues(SHAPED_BY_RUNS)
 
-    shape = ndim = size = tensor_shape = property(_of_a_run)
+    shape = ndim = size = property(_of_a_run)
 
     def __repr__(self) -> str:
         return f"{self.type.name}<unknown>"
@@ -127,6 +133,7 @@ def unshaped(type: DType) -> Aval:
     if found is None:
         new = Unshaped()
         new.type, new.dtype, new.inexact, new.open = type, type.numpy, type.inexact, False
+        new.users = None
         found = _unshaped.setdefault(type, new)
     return found
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,8 +31,20 @@ REFUSALS = (OpError, ValueError, TypeError, IndexError, AssertionError, Overflow
 RANKS = (2, 1, 3, 4, 0, 5)  # the ranks tried for a tensor of unknown rank
 # Values tried for a tensor whose elements are read, by the number of elements.
 PATTERNS: tuple[Callable[[int], Any], ...] = (lambda n: np.arange(n) % 2, lambda n: 1, lambda n: 0, lambda n: np.arange(n) + 1)
+Shapes = dict[Node, list[Dim]]  # of nodes of unknown rank
 MANY = 1 << 6  # the most elements that are symbols
 Found = tuple[Any, list[Any]]  # layout and Avals of the results; a dtype for a result of unknown rank
+
+
+class Looked(NamedTuple):
+    """The layout and the Avals of a call's results.
+
+    It is `settled` if one record of it holds for all extents: it asked nothing about them, and made no new ones.
+    """
+
+    layout: Any
+    avals: list[Any]
+    settled: bool
 
 
 class Aside(Graph):
@@ -44,6 +57,12 @@ class Aside(Graph):
         self.values: dict[Node, np.ndarray] = {}  # tensors of integers, with symbols as elements
         self._supposed: dict[Node, np.ndarray] = {}
         self.run = RunScope(lambda variable: variable.aval)
+
+    @property
+    def symbols(self) -> set[Atom]:
+        """The symbols in its ops."""
+        avals = [a for n in self.trace.nodes for a in (n.aval if type(n.aval) is tuple else (n.aval,))]
+        return symbols_in((*[n.attrs for n in self.trace.nodes], *[a.shape for a in avals]))
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
@@ -120,27 +139,44 @@ class Aside(Graph):
         return handle(node)
 
 
-def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]], Found]) -> Found:
-    """Return the results of `attempt` on tensors like `nodes`, generalised over all extents and ranks that it accepts.
+def symbols_in(value: Any) -> set[Atom]:
+    """Return the symbols of the Dims in a value, a nest of tuples."""
+    return {symbol for dim in dims(value) for symbol in dim.symbols}
 
-    `attempt` returns a layout and Avals. An extent that differs between paths becomes a new symbol. Raises an error of `attempt`
-    if all paths fail.
+
+def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]], Found]) -> Looked:
+    """Return the results of `attempt` on tensors like `nodes`, recorded in an Aside, for all extents and ranks: see `general`.
+
+    `attempt` returns a layout and Avals.
+    """
+    symbols = symbols_in(tuple([n.aval.shape for n in nodes if type(n.aval) is not tuple]))
+    own: set[Atom] = set()
+
+    def made(shapes: Shapes) -> Found:
+        aside = Aside()
+        with aside.recording():
+            given = {n: aside.like(n, shapes.get(n)) for n in dict.fromkeys(nodes)}
+            symbols.update(symbols_in(tuple([tuple(value.ravel()) for value in aside.values.values()])))
+            found = attempt([given[n] for n in nodes])
+            own.update(aside.symbols)
+            return found
+
+    looked = general(graph, nodes, made, symbols)
+    return looked._replace(settled=looked.settled and own <= symbols)
+
+
+def general(graph: Graph, nodes: Sequence[Node], attempt: Callable[[Shapes], Found], symbols: set[Atom]) -> Looked:
+    """Return the results of `attempt` for shapes of the nodes of unknown rank, generalised over all that it accepts.
+
+    An extent that differs between paths, or depends on other symbols than `symbols`, becomes a new symbol. Raises an error of
+    `attempt` if all paths fail.
     """
     unranked = [n for n in dict.fromkeys(nodes) if graph.open_rank(n)]
-    symbols = {s for n in nodes if type(n.aval) is not tuple for d in dims(n.aval.shape) for s in d.symbols}
     found: list[tuple[Found, Path]] = []
     refused: list[Exception] = []
     for ranks in _ranks(len(unranked)):
         shapes = {n: [unknown() for _ in range(rank)] for n, rank in zip(unranked, ranks, strict=True)}
-
-        def made(shapes: dict[Node, list[Dim]] = shapes) -> Found:
-            aside = Aside()
-            with aside.recording():
-                given = {n: aside.like(n, shapes.get(n)) for n in dict.fromkeys(nodes)}
-                symbols.update(s for v in aside.values.values() for d in v.ravel() if type(d) is Dim for s in d.symbols)
-                return attempt([given[n] for n in nodes])
-
-        ways, errors = explored(made, (NotImplementedError, NeedsEager, *REFUSALS))
+        ways, errors = explored(functools.partial(attempt, shapes), (NotImplementedError, NeedsEager, *REFUSALS))
         if ways:
             graph.ranks |= {n: rank for n, rank in zip(unranked, ranks, strict=True) if n not in graph.ranks}
         found += ways
@@ -154,7 +190,8 @@ def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]
         )
     partly = any(isinstance(e, (engine.NeedsValues, UnknownExtent)) for e in refused)
     results = [[(avals[i], path) for (_, avals), path in found] for i in range(len(first))]
-    return layout, [_common(ways, symbols, partly) for ways in results]
+    settled = not unranked and not any(path.taken for _, path in found)
+    return Looked(layout, [_common(ways, symbols, partly) for ways in results], settled)
 
 
 def _ranks(count: int) -> Iterable[tuple[int, ...]]:

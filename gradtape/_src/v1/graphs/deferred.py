@@ -1,8 +1,9 @@
-"""Deferred calls: a graph keeps a call on tensors of unknown shapes, and makes it at session time, when shapes are known."""
+"""Deferred calls: a graph keeps a call whose ops depend on unknown shapes, and makes it at session time, when they are known."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.overrides import Overrides
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.scope import TENSOR, ResultStructure, flatten_results
 from gradtape._src.core.base import naming
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
@@ -18,26 +20,26 @@ from gradtape._src.core.programs.program import ELEMENT, RAN, Node
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, handle
+from gradtape._src.core.tensors.tensor import Stored, Tensor, handle
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Dim, dims, unknown
 from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.core.values.ways import Path, following
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.aside import RANKS, looked_at
+from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
-from gradtape._src.v1.graphs.retrace import CallOfFunctions, PerShape, call_of_functions, recorded
+from gradtape._src.v1.graphs.retrace import call_of_functions
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
-OPS = "gradtape._src.ops."  # functions in ops that take functions call these once, and read shapes
 CHOICES = ("cond", "case", "switch_case")  # the deciding argument is a scalar
 # The calls inside of these functions are deferred, not they themselves, since they add other things to the graph.
 ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse.sparse_placeholder", "gradtape._src.ops.operators")
@@ -52,12 +54,12 @@ class DeferredCall:
     """
 
     __slots__ = (
-        "attributes", "blocked", "function", "layout", "leaves", "overrides", "positions", "sample", "sampled", "sliced", "spec",
-        "wishes",
+        "attributes", "blocked", "function", "leaves", "overrides", "positions", "sample", "sampled", "sliced", "spec",
+        "structure", "wishes",
     )  # fmt: skip
     blocked: set[int] | None  # inputs that get no gradient, as far as known
     sliced: set[int] | None  # inputs whose gradients are IndexedSlices, as far as known
-    layout: Any  # the structure of its results
+    structure: ResultStructure  # of its results
     wishes: list[Any]  # its random draws: op type, seed, count
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], spec: Any, positions: Sequence[int]) -> None:
@@ -87,28 +89,25 @@ class DeferredCall:
         finally:
             trace.overrides = outer
 
-    def made_aside(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
-        """Return the layout and Avals of the results on these nodes in an Aside; NotTensors for other results."""
+    def made_aside(self, nodes: Sequence[Node]) -> tuple[ResultStructure, list[Aval]]:
+        """Return the structure and Avals of the results on these nodes in an Aside; NotTensors for other results."""
         with seeds.noted() as wishes:
             result = self(nodes)
         result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
-        made, layout = nest.flatten_with_spec(result, nest.EXPANDED)
-        tensors = [item is not None for item in made]
-        made = [item for item in made if item is not None]
-        if not made or not all(isinstance(item, Tensor) for item in made):
+        made, structure = flatten_results(result, lambda item: item, fixed_strings=False)
+        if not made or not all(item is TENSOR or item is None for item in structure.fixed):
             raise NotTensors
         self.wishes = wishes
-        node = made[0].node.inputs[0] if made[0].node.op is ELEMENT else made[0].node
+        node = made[0].inputs[0] if made[0].op is ELEMENT else made[0]
         shown = {} if node.op in (None, RAN) else dict(zip(node.op.attributes, node.attrs, strict=True))
         shown = {name: value for name, value in shown.items() if not dims(value)}
         if self.sample is None:
             self.sample, self.sampled, self.attributes = node, list(nodes), shown
         self.attributes = {name: value for name, value in self.attributes.items() if shown.get(name) == value}
-        results = [item.node for item in made]
-        blocked, sliced = _blocked(nodes, results), _sliced(nodes, results)
+        blocked, sliced = _blocked(nodes, made), _sliced(nodes, made)
         self.blocked = blocked if self.blocked is None else self.blocked & blocked
         self.sliced = sliced if self.sliced is None else self.sliced & sliced
-        return (layout, tensors), [item.node.aval for item in made]
+        return structure, [item.aval for item in made]
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
         """Record a deferred gradient: at session time the call is made again and differentiated."""
@@ -141,6 +140,7 @@ class CallGradient:
     """
 
     __slots__ = ("_call", "_count", "_given", "_slices", "_wanted", "sample", "sampled")
+    blocked = sliced = None  # unknown
 
     def __init__(self, call: Any, count: int, wanted: Sequence[int], slices: Sequence[int], given: Sequence[bool]) -> None:
         self._call, self._count, self._wanted, self._slices, self._given = call, count, wanted, slices, given
@@ -164,14 +164,6 @@ class CallGradient:
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
         """Record a deferred gradient of the gradient."""
         return DeferredCall.gradient(self, op, *grads)  # type: ignore[arg-type]
-
-    @property
-    def blocked(self) -> None:
-        """None: unknown."""
-
-    @property
-    def sliced(self) -> None:
-        """None: unknown."""
 
 
 class NotTensors(Exception):
@@ -262,10 +254,6 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     functions = _takes_function(function, flat)
     ranks = any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat)
-    if functions and function.__module__.startswith(OPS):
-        naming.local.calls[-1].through = True
-        call, nodes = _call(function, args, kwargs)
-        return _kept_with_functions(graph, call, nodes)
     if not ranks and (functions or function.__name__ in AS_THEY_ARE or function.__module__.startswith(FUNCTIONS)):
         naming.local.calls[-1].through = functions or function.__module__.startswith(FUNCTIONS)
         return NotImplemented
@@ -275,7 +263,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         if function.__name__ in CHOICES:
             return NotImplemented
         return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
-    return _kept(graph, call, nodes)
+    return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
 
 
 def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -330,70 +318,57 @@ def stated(
             Node((op, attrs), tuple(nodes), op.result(tuple([n.aval for n in nodes]), attrs), None, 0, None, 0),
             nodes,
         )
-    call.layout = nest.flatten_with_spec([0] * len(avals))[1], [True] * len(avals)
+    call.structure = ResultStructure(nest.flatten_with_spec([0] * len(avals))[1], [TENSOR] * len(avals))
     made: list[Tensor] = _recorded(engine.graph_around(), call, nodes, avals)
     return made
 
 
-def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a deferred call in the graph, or in a branch or loop in it."""
+def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node], make: Callable[[], Any] | None = None) -> Any:
+    """Record a deferred call in the graph, or in a branch or loop in it.
+
+    If its ops are the same for all extents, `make` records these. In a branch or loop it is None: gradients are recorded there,
+    too, and their functions may need extents as numbers.
+    """
     try:
-        call.layout, avals = looked_at(graph, nodes, call.made_aside)
+        call.structure, avals, settled = looked_at(graph, nodes, call.made_aside)
     except (NotTensors, NotImplementedError, NeedsEager):
         naming.local.calls[-1].through = True
         return NotImplemented
+    if settled and make is not None:
+        with following(Path(())):
+            return make()
     return _recorded(graph, call, nodes, avals)
-
-
-def _kept_with_functions(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """Record a call that takes functions and reads extents, traced for each list of shapes; NotImplemented if that fails."""
-    layouts: list[Any] = []
-
-    def function(parameters: list[Node]) -> list[Tensor]:
-        made, layout = nest.flatten_with_spec(call(parameters), nest.EXPANDED)
-        if not made or not all(isinstance(item, Tensor) for item in made):
-            raise NotTensors
-        layouts.append(layout)
-        return made
-
-    traced = PerShape(function, by_extents=True)
-
-    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
-        with seeds.noted() as call.wishes:
-            return None, traced.body([n.aval for n in given]).avals
-
-    try:
-        _, avals = looked_at(graph, nodes, attempt)
-    except (NotTensors, NotImplementedError, NeedsEager):
-        return NotImplemented
-    own = [*nodes, *_draws(call)]
-    results = recorded(graph, CallOfFunctions(traced, len(own)), own, avals)
-    return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
     """Return the Aval of an op's result (a tuple for several, a dtype for an unknown rank); None if its inputs have shapes."""
     if not graph.keeps or op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
         return None
-    if op.structured and not any(map(graph.open_rank, inputs)):
-        return None
-    many: list[bool] = []
-
-    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
-        if op.structured:
-            replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
-            made = engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))
-            many.append(True)
-            return None, [n.aval for n in made]
-        result = op.result(tuple([n.aval for n in given]), attrs)
-        many.append(type(result) is tuple)
-        return None, list(result) if many[-1] else [result]
-
     try:
-        _, avals = looked_at(graph, inputs, attempt)
+        if op.structured:
+            return _of_bodies(graph, op, inputs, attrs) if any(map(graph.open_rank, inputs)) else None
+        symbols = symbols_in((attrs, *[n.aval.shape for n in inputs if type(n.aval) is not tuple]))
+        many, avals, _ = general(graph, inputs, functools.partial(_result, op, inputs, attrs), symbols)
     except (NeedsEager, NotImplementedError):
         return None
-    return tuple(avals) if many[-1] else avals[0]
+    return tuple(avals) if many else avals[0]
+
+
+def _result(op: Op, inputs: Sequence[Node], attrs: Attributes, shapes: Shapes) -> tuple[bool, list[Aval]]:
+    """Return whether an op has several results, and their Avals, for these shapes of inputs of unknown rank."""
+    avals = tuple([aval(shapes[n], n.aval.dtype) if n in shapes else n.aval for n in inputs])
+    _, result = op.resolved(avals, attrs)
+    return type(result) is tuple, list(result) if type(result) is tuple else [result]
+
+
+def _of_bodies(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> tuple[Any, ...]:
+    """Return the Avals of the results of an op that holds Programs, which are recorded again for each rank."""
+
+    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
+        replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
+        return None, [n.aval for n in engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))]
+
+    return tuple(looked_at(graph, inputs, attempt).avals)
 
 
 def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:
@@ -425,6 +400,4 @@ def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Se
         graph.shown = None
     results = engine.elements(node)
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
-    layout, tensors = call.layout
-    made = iter(results)
-    return nest.unflatten(layout, [EagerTensor(next(made)) if is_tensor else None for is_tensor in tensors])
+    return call.structure.pack(results)

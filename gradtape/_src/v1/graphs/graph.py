@@ -25,7 +25,7 @@ from gradtape._src.core.tensors.tensor import UPDATES, EagerTensor, Stored, Tens
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import ASSIGN, READ
 from gradtape._src.core.values.aval import aval
-from gradtape._src.core.values.dim import Dim, unknown
+from gradtape._src.core.values.dim import Dim, exploring, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.extents import Extents, structure_of
@@ -193,7 +193,7 @@ class Graph(Operations):
         if (constant := constant_folding.folded(node)) is not None:
             return tuple(map(int, constant.ravel()))
         found = self.integers(node)
-        kept = bool(naming.local.calls) and not naming.local.calls[-1].through
+        kept = bool(naming.local.calls) and not naming.local.calls[-1].through and not exploring()
         if found is None or (kept and self.keeps and found.dtype.hasobject):
             raise engine.NeedsValues(
                 f"The value of {handle(node)} is needed to build the graph, as it says what a shape or an axis is, but it "

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.control.scope import Outside, Scope, Traced, trace
+from gradtape._src.control.scope import TENSOR, Outside, ResultStructure, Scope, Traced, flatten_results, trace
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
-from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, handle, to_numpy
 from gradtape._src.core.values.aval import Aval, aval, common
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.core.values.shape import TensorShape
@@ -24,20 +23,19 @@ FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionEr
 
 
 class PerShape:
-    """A function of nodes traced for each list of ranks and dtypes. With `by_extents` it is traced for each list of Avals."""
+    """A function of nodes traced for each list of ranks and dtypes."""
 
-    def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]], by_extents: bool = False) -> None:
-        self._function, self._by_extents = function, by_extents
+    def __init__(self, function: Callable[[list[Node]], Sequence[Tensor]]) -> None:
+        self._function = function
         self._around = engine.local.trace  # the trace of the graph, or of a branch or loop in it
         self._bodies: dict[tuple[Any, ...], Traced] = {}
 
     def body(self, avals: Sequence[Aval]) -> Traced:
         """Return the trace for nodes of these Avals."""
-        key = tuple([a if self._by_extents else (a.ndim, a.dtype) for a in avals])
+        key = tuple([(a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
-            given = avals if self._by_extents else [aval([unknown() for _ in a.shape], a.dtype) for a in avals]
-            parameters = [leaf(a, None) for a in given]
+            parameters = [leaf(aval([unknown() for _ in a.shape], a.dtype), None) for a in avals]
             with engine.recording_in(self._around):
                 found = trace(lambda: list(self._function(parameters)), parameters, Scope(nested=True), draws=False)
             if found.written or not found.structure.fixed:
@@ -129,17 +127,16 @@ def call_of_functions(
 ) -> Any:
     """Record a call that takes functions, and tensors of unknown rank; NotImplemented if no rank is accepted."""
     own = [n for n, o in zip(nodes, is_open, strict=True) if o]
-    layouts: list[Any] = []
+    structures: list[ResultStructure] = []
 
     def function(parameters: list[Node]) -> list[Tensor]:
         given = iter(parameters)
-        made, layout = nest.flatten_with_spec(
-            call([next(given) if o else n for n, o in zip(nodes, is_open, strict=True)]), nest.EXPANDED
-        )
-        if not all(isinstance(item, Tensor) for item in made):
+        results = call([next(given) if o else n for n, o in zip(nodes, is_open, strict=True)])
+        made, structure = flatten_results(results, lambda item: item, fixed_strings=False)
+        if not all(item is TENSOR for item in structure.fixed):
             raise TypeError("what is no tensor has no rank")
-        layouts.append(layout)
-        return made
+        structures.append(structure)
+        return [*map(handle, made)]
 
     traced, found = PerShape(function), []
     for rank in ranks:
@@ -148,8 +145,7 @@ def call_of_functions(
     if not found:
         return NotImplemented
     known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]
-    results = recorded(graph, CallOfFunctions(traced, len(own)), own, known)
-    return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
+    return structures[0].pack(recorded(graph, CallOfFunctions(traced, len(own)), own, known))
 
 
 def changing_loop(
