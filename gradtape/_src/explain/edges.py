@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Bound(NamedTuple):
     then: Literal["", "log", "share"]
 
 
+UNDER_THE_ROOT = Bound(0, "above 0", "x + 1e-12", none=False, then="")
 Moved = Callable[[np.ndarray], np.ndarray]
 BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # with values beyond it, where the op is not finite
     ("above 0", "tf.maximum(x, 1e-12)", (0.0, -1.0), lambda v: np.maximum(v, 1e-12)),
@@ -155,6 +157,11 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
         return in_its_words(own.replace("square(x)", f"square(x), {over}"), b, op)
     if op == DIVIDE and re.search(r"std\(|norm\(", written):  # the derivative of std and norm is not finite at 0
         return at_the_edge(b, otherwise, None, SQRT, masked)
+    if op == DIVIDE and (made := rewritten.root_below(b.line)) is not None:
+        return at_the_edge(replace(b, line=made, op=SQRT), otherwise, UNDER_THE_ROOT, masked=masked)
+    if op == DIVIDE and bound is not None and bound.none and (limit := rewritten.off_the_gap(b.line)) is not None:
+        instead = in_its_words("`tf.math.divide_no_nan(x, y)`", b, op)[0]
+        return f"if there is a limit, take the quotient beside the point: `{limit[1]}`, or {instead}", text.span(limit[0])
     if (stable := rewritten.stable(b.line)) is not None:
         formula, written = stable
         return f"use the function that computes it without values too large or too small: `{written}`", text.span(formula)

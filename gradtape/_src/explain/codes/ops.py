@@ -18,9 +18,13 @@ from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.array.shape import _stop_gradient
 from gradtape._src.ops.array.sort import _arg_max
 from gradtape._src.ops.math.compare import EQUAL
+from gradtape._src.ops.math.counting import _dense_bincount
+from gradtape._src.ops.math.segment import _unsorted_sum
 
 if TYPE_CHECKING:
     from gradtape._src.explain.breaks import View
+
+TALLIES = [f.op.type for f in (_dense_bincount, _unsorted_sum)]
 
 
 class Index(OfOp):
@@ -93,7 +97,7 @@ class NotDifferentiable(Index):
     when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
     reason: str | None = None
     stepped: bool = False  # piecewise constant, with a result that resembles the input
-    counted: bool = False  # class numbers that are compared with others, as in an accuracy
+    counted: str = ""  # the type of the op that compares class numbers with others, as in an accuracy, or counts them
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
@@ -101,8 +105,11 @@ class NotDifferentiable(Index):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
             return Said(cause, "return a gradient from its grad function")
         cause = f"{self.op} in {self.written} has no derivative: {reason}"
+        if self.counted in TALLIES:
+            soft = "count softly: sum the probabilities, tf.nn.softmax(x), in the place of the class numbers; beside labels as in "
+            return Said(cause, in_its_words(f"{soft}tf.matmul(tf.one_hot(labels, n), p, transpose_a=True)", self)[0])
         if self.counted:
-            loss = "tf.nn.sparse_softmax_cross_entropy_with_logits"
+            loss = "tf.keras.losses.binary_crossentropy" if self.stepped else "tf.nn.sparse_softmax_cross_entropy_with_logits"
             return Said(cause, f"take a loss that follows the scores, such as {loss}: an accuracy only counts")
         return Said(cause, *instead_of(self, self.stepped, bool(self.index)))
 
@@ -112,7 +119,8 @@ class NoGradientRegistered(OfOp):
 
     def said(self, w: Words) -> Said:
         cause = f"no gradient is registered for {self.op} in {self.written}"
-        return Said(cause, f'register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient')
+        other = f"{advice}; or " if (advice := declared(self.op)) else ""
+        return Said(cause, f'{other}register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient')
 
 
 class Stopped(OfOp):
@@ -157,16 +165,18 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
     index, steps = chosen_by(view.history, step.name), view.history.steps
-    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if op.type == _arg_max.op.type else []
-    counted = any(s.how == EQUAL.type and not inexact(view.history.aval(s.inputs[0])) for s in after)
+    stepped = "piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before)
+    classes = stepped or op.type == _arg_max.op.type
+    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if classes else []
+    by = {s.how for s in after if s.how in (EQUAL.type, *TALLIES) and (stepped or not inexact(view.history.aval(s.inputs[0])))}
     return NotDifferentiable(
         step.line,
         op.type,
         step,
         reason=op.reason,
         index=index,
-        stepped="piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before),
-        counted=counted and not index,
+        stepped=stepped,
+        counted="" if index else min(by, default=""),
     )
 
 

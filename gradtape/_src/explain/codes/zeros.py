@@ -17,7 +17,7 @@ from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import as_it_is, contribution_at, finite, flat, lost, underflow
 from gradtape._src.explain.probe import array, line_of, value
 from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, elsewhere, empty, joined, never_below_zero
+from gradtape._src.explain.varied import Tried, dense, elsewhere, empty, joined, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -87,7 +87,7 @@ class Clipped(Share):
             )
         return Said(
             f"{self.written} clips {self.share} of the elements to its bound, where it is flat",
-            "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
+            "widen the bounds, start inside of them, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
         )
 
 
@@ -162,10 +162,15 @@ class ZeroFactor(OfZeros):
     def said(self, w: Words) -> Said:
         factors = text.factors(self.line)
         variable = None if self.origin is None else w.held_by(self.origin)
-        called = variable or (factors[self.at] if self.at < len(factors) == 2 else None)
+        named = factors[self.at] if self.at < len(factors) == 2 else None
+        behind = variable is not None and named is not None and variable.rpartition(".")[2] not in named
+        called = named if behind or variable is None else variable
         cause = f"{self.written} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
-        if self.made[0] is not None and not text.same_line(self.made, self.line) and text.text(self.made):
-            cause += f" since {cited(self.made)}"
+        cause += f" as {variable} is" if behind else ""
+        made = self.made if text.text(self.made) or named is None else rewritten.set_above(self.line, named)
+        since = text.text(made) is not None and not text.same_line(made, self.line)
+        if since:
+            cause += f" since {cited(made)}"
         if variable is not None:
             return Said(cause, f"start {variable} at other values than 0, or look at the step that made it 0")
         if self.traced:
@@ -174,6 +179,8 @@ class ZeroFactor(OfZeros):
                 "check that factor: a Python value stays what it was when the function was traced; what changes is to be an "
                 "argument of the function, or a tf.Variable that is assigned to",
             )
+        if since and named is not None:
+            return Said(cause, f"look at that line: give {named} other values than 0 there, or ask when it has others")
         return Said(cause, "check that factor: a weight, a rate or an input of zeros")
 
 
@@ -244,7 +251,7 @@ class Stationary(OfZeros):
 class Cancelled(OfZeros):
     code = "cancelled"
     when = "what comes from several ways or elements adds up to 0; as of a bias before a normalization"
-    how: Literal["outputs", "inputs", "elements", "ways"] = "ways"  # the terms that cancel
+    how: Literal["outputs", "inputs", "elements", "ways", "through", "sides"] = "ways"  # the terms that cancel
 
     def said(self, w: Words) -> Said:
         match self.how:
@@ -264,9 +271,16 @@ class Cancelled(OfZeros):
                     f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to "
                     "start from another value",
                 )
-        cause = f"what comes from {self.written} and from other ways to {w.source} adds up to 0"
+        of = {"sides": "the sides of {0}", "through": "the ways through {0}"}.get(self.how, "{0} and from other ways")
+        cause = f"what comes from {of.format(self.written)} to {w.source} adds up to 0"
         if (through := rewritten.stopped_through(self.line)) is not None:
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
+        if self.how == "sides":
+            return Said(
+                cause,
+                f"what the sides have in common, such as a bias, does not count in what they are together: leave {w.source} out, "
+                "or let one side alone have it; where a side is to be a constant, stop it: tf.stop_gradient(x)",
+            )
         return Said(
             cause,
             "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
@@ -383,7 +397,11 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
         return DroppedOut(*tried.at, fraction=fraction)
     if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
         return MaskedOut(line_of(entry.node), entry.node.op.type, fraction=fraction)
-    given = copied not in tried.probe.maker
+    maker = tried.probe.maker.get(copied)
+    flat_at = [] if maker is None else [Tried(tried.probe, i, maker, dense(maker.node)) for i in maker.inputs if i.aval.inexact]
+    if maker is not None and (dropped := next((b for t in flat_at if (b := _left(t)) is not None), None)) is not None:
+        return dropped  # a ReLU or a bound made the zeros
+    given = maker is None
     return ZeroFactor(
         *tried.at,
         at=tried.entry.inputs.index(tried.factor),
