@@ -262,12 +262,13 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
 
 
 def root_below(line: Line) -> Line | None:
-    """Return the line that computes the line's denominator, a name, by a root or a norm; else None."""
+    """Return the root, norm or deviation that computes the line's denominator, as a line; else None."""
     match text.expression_at(line, realdiv.op.type):
-        case ast.BinOp(right=ast.Name(name)):
-            calls = [n for made in _sets(line, name)[-1:] for n in within(made, ast.Call)]
+        case ast.BinOp(right=below):
+            calls = within(_meant(line, below), ast.Call)
             roots = [n for n in calls if re.search(r"(sqrt|norm|std)$", ast.unparse(n.func))]
-            return text.line_in(text.file(line) or "", roots[0].lineno, text.span(roots[0])) if len(roots) == 1 else None
+            alone = text.line_in(text.file(line) or "", roots[0].lineno, text.span(roots[0])) if len(roots) == 1 else line
+            return alone if roots else None
     return None
 
 

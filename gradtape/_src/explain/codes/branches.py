@@ -57,11 +57,8 @@ class BranchNotTaken(Evidence):
                 return Said(cause, f"let the condition take it in, or leave {w.source} out of the sources")
             case "rest":
                 cause = f"{w.source} is held by what the loop {self.written} goes through, and the loop ended before it"
-                return Said(
-                    cause,
-                    "look where it begins and ends: `zip` ends with the shortest of what it is given; or leave "
-                    f"{w.source} out of the sources",
-                )
+                ends = "look where it begins and ends: `zip` ends with the shortest of what it is given"
+                return Said(cause, f"{ends}; or leave {w.source} out of the sources")
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
@@ -71,14 +68,11 @@ class BranchNotTaken(Evidence):
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
                 if self.wanted is not None and not self.by_value:
-                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources", whole=False)
+                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources until it is", whole=False)
                 if not self.by_value:
                     return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
-                return Said(
-                    cause,
-                    "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add "
-                    "them with soft weights, tf.sigmoid(…)",
-                )
+                look = "look at the condition: the side that does not run has no gradient, or zeros"
+                return Said(cause, f"{look}; where both are to learn, add them with soft weights, tf.sigmoid(…)")
 
 
 def _of_a_function(b: Evidence, w: Words, function: str) -> Said:
