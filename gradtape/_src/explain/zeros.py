@@ -156,6 +156,5 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
     last, how = _meeting(probe, probe.sources[source])
     if last is None:
         return Cancelled(NO_LINE)
-    if how == "ways" and sum(i in seen for i in last.inputs) > 1:
-        how = "through"
-    return Cancelled(line_of(last.node), last.node.op.type, how=how)
+    through = how == "ways" and sum(i in seen for i in last.inputs) > 1
+    return Cancelled(line_of(last.node), last.node.op.type, how="through" if through else how)
