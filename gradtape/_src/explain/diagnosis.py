@@ -56,6 +56,7 @@ class Diagnosis:
     _fixes: tuple[Fix, ...] = dataclasses.field(default=(), repr=False, compare=False)
     _tried: str = dataclasses.field(default="", repr=False, compare=False)
     _apart: bool = dataclasses.field(default=False, repr=False, compare=False)  # on another path than the breaks before it
+    _for_all: str = dataclasses.field(default="", repr=False, compare=False)  # `mend` without the name of the source
 
     def __str__(self) -> str:
         return "\n".join(self._lines(None))
@@ -117,7 +118,8 @@ class Diagnosis:
     @property
     def place(self) -> tuple[Any, ...]:
         """Return the key of the cause, by which sources are grouped. The op counts only if the sentence names it, as written."""
-        return self.code, self.file, self.line, *re.findall(r"(\S+) in `|\bthe op (\w+)", self.cause)[:1]
+        named = re.findall(r"(\S+) in `|\bthe op (\w+)", self.cause)[:1]
+        return self.code, self.file, self.line, *named, self._for_all
 
 
 def _marked(sentence: str) -> str:

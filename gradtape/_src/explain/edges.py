@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ SMALLER = "try smaller values: another initialization, a normalization, fewer st
 class Bound(NamedTuple):
     """A bound for the argument at place `at` of an op, within which the op and its gradient are finite.
 
-    `none` says that 0 can replace the result: the other argument is also 0 where the bound moves this one, or this one is data.
+    `none` says that 0 can replace the result: this argument is data, or in a `gap`, where the other argument is also 0.
     `then` is what follows: the "log" of the result, or a "share" of it.
     """
 
@@ -38,9 +38,11 @@ class Bound(NamedTuple):
     words: str
     code: str
     none: bool
+    gap: bool
     then: Literal["", "log", "share"]
 
 
+UNDER_THE_ROOT = Bound(0, "above 0", "x + 1e-12", none=False, gap=False, then="")
 Moved = Callable[[np.ndarray], np.ndarray]
 BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # with values beyond it, where the op is not finite
     ("above 0", "tf.maximum(x, 1e-12)", (0.0, -1.0), lambda v: np.maximum(v, 1e-12)),
@@ -76,8 +78,8 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
                 continue
             outside = [np.full_like(before, far) for far in beyond[: 1 if never_below_zero(probe, probe.maker.get(node)) else 2]]
             if _finite_with(probe, entry, node, after) and not any(_finite_with(probe, entry, node, v) for v in outside):
-                none = not any(_counts(other, far) for other in entry.inputs[:at]) or (node not in probe.active and then != "log")
-                best = float(far.max()), Bound(at, words, code, none, then)
+                gap = not any(_counts(other, far) for other in entry.inputs[:at])
+                best = float(far.max()), Bound(at, words, code, gap or (node not in probe.active and then != "log"), gap, then)
     return None if best is None else best[1]
 
 
@@ -153,8 +155,11 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
             return own, None
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
         return in_its_words(own.replace("square(x)", f"square(x), {over}"), b, op)
-    if op == DIVIDE and re.search(r"std\(|norm\(", written):  # the derivative of std and norm is not finite at 0
-        return at_the_edge(b, otherwise, None, SQRT, masked)
+    if op == DIVIDE and (made := rewritten.root_below(b.line)) is not None:
+        return at_the_edge(replace(b, line=made, op=SQRT), otherwise, UNDER_THE_ROOT, masked=masked)
+    if op == DIVIDE and bound is not None and bound.gap and (limit := rewritten.off_the_gap(b.line)) is not None:
+        instead = in_its_words("`tf.math.divide_no_nan(x, y)`", b, op)[0]
+        return f"if there is a limit, take the quotient beside the point: `{limit[1]}`, or {instead}", text.span(limit[0])
     if (stable := rewritten.stable(b.line)) is not None:
         formula, written = stable
         return f"use the function that computes it without values too large or too small: `{written}`", text.span(formula)

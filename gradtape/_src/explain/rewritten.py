@@ -12,6 +12,7 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import scope_of
 from gradtape._src.explain.evidence import Span
 from gradtape._src.explain.syntax import LISTED, SIMPLE, mentioned, named_in, statements_of, within
+from gradtape._src.ops.math.arithmetic import realdiv
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
 # NumPy functions and their names in TensorFlow, where the arguments have the same meaning.
@@ -198,10 +199,20 @@ def _fits(formula: ast.AST, node: ast.expr, line: Line, found: dict[str, str]) -
 
 def _meant(line: Line, given: ast.expr) -> ast.expr:
     """Return an expression; for a name, return the last value assigned to it down to the line."""
-    at = text.number(line) or 0
-    above = [n for n in statements_of(scope_of(line)) if n.lineno <= at and given not in ast.walk(n)]
-    found = [n.value for n in above if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [ast.unparse(given)]]
+    found = [n.value for n in _sets(line, ast.unparse(given)) if given not in ast.walk(n)]
     return found[-1] if found else given
+
+
+def _sets(line: Line, name: str) -> list[ast.Assign]:
+    """Return the statements that assign to a name down to a line, in its function."""
+    above = [n for n in statements_of(scope_of(line)) if n.lineno <= (text.number(line) or 0)]
+    return [n for n in above if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
+
+
+def set_above(line: Line, name: str) -> Line:
+    """Return the last line above a line that assigns to a name in its function; no line if none does."""
+    found = [n.lineno for n in _sets(line, name) if n.lineno < (text.number(line) or 0)]
+    return text.line_in(text.file(line) or "", found[-1]) if found else text.NO_LINE
 
 
 def _after(line: Line) -> list[ast.stmt]:
@@ -247,6 +258,34 @@ def where_it_counts(line: Line, op: str | None) -> tuple[ast.expr, str] | None:
             condition, value, safe = ast.unparse(call.args[0]), ast.unparse(operand), HARMLESS.get(op or "", 1.0)
             given = f"{value}, {safe}" if sides[0] == 1 else f"{safe}, {value}"
             return found, _with(found, operand, f"tf.where({condition}, {given})")
+    return None
+
+
+def root_below(line: Line) -> Line | None:
+    """Return the root, norm or deviation that computes the line's denominator, as a line; else None."""
+    match text.expression_at(line, realdiv.op.type):
+        case ast.BinOp(right=below):
+            calls = within(_meant(line, below), ast.Call)
+            roots = [n for n in calls if re.search(r"(sqrt|norm|std)$", ast.unparse(n.func))]
+            alone = text.line_in(text.file(line) or "", roots[0].lineno, text.span(roots[0])) if len(roots) == 1 else line
+            return alone if roots else None
+    return None
+
+
+def off_the_gap(line: Line) -> tuple[ast.expr, str] | None:
+    """Return a quotient whose two parts depend on one name, and the same a little beside the point where that is 0; else None.
+
+    The denominator has to be a product or a power of that name and numbers.
+    """
+    match text.expression_at(line, realdiv.op.type):
+        case ast.BinOp(above, _, below) as whole if not within(below, (ast.Call, ast.Add, ast.Sub, ast.Subscript)):
+            names = {ast.unparse(n) for n in within(below, (ast.Name, ast.Attribute))}
+            names = {name for name in names if not re.match(r"(np|numpy|math|tf)\b|self$", name)}
+            both = names & {ast.unparse(n) for n in within(above, (ast.Name, ast.Attribute))}
+            if len(names) == len(both) == 1:
+                name = both.pop()
+                beside = f"tf.where({name} == 0.0, {name} + 1e-3, {name})"
+                return whole, re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", beside, ast.unparse(whole))
     return None
 
 

@@ -232,21 +232,21 @@ def line_at(code: CodeType, at: int) -> Line:
     return _instruction(code, at) or line_in(code.co_filename, at)
 
 
-def _instruction(code: CodeType, at: int) -> Line | None:
+def _instruction(code: CodeType, at: int, span: Any = None) -> Line | None:
     stack = [code]
     while stack:
         current = stack.pop()
         for i, p in enumerate(_positions(current)):
-            if p[0] == at:
+            if p[0] == at and span in (None, tuple(p)):
                 return current, 2 * i
         stack += [inner for inner in current.co_consts if isinstance(inner, CodeType)]
     return None
 
 
-def line_in(name: str, at: int) -> Line:
-    """Return an instruction of a line in a file, when no code object of it is known."""
+def line_in(name: str, at: int, span: Any = None) -> Line:
+    """Return an instruction of a line in a file, or of an expression in it, when no code object of it is known."""
     whole = tree(name)
-    return (None if whole is None else _instruction(compile(whole, name, "exec"), at)) or NO_LINE
+    return (None if whole is None else _instruction(compile(whole, name, "exec"), at, span)) or NO_LINE
 
 
 @functools.lru_cache(64)

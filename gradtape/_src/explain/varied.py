@@ -149,6 +149,7 @@ class Tried:
         while (maker := self.probe.maker.get(factor)) is not None:
             inputs = [i for i in maker.inputs if type(i.aval) is not tuple and i.aval.inexact]
             zero = next((i for i in inputs if not np.all(value(i)) and _without_zeros(maker, i)), None)
+            zero = zero or next((i for i in inputs if not np.any(value(i)) and not np.any(value(factor))), None)  # a sum of zeros
             if zero is None:
                 break
             entry, factor = maker if len(inputs) > 1 else entry, zero

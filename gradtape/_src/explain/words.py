@@ -15,7 +15,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.edits import fixes
-from gradtape._src.explain.evidence import Evidence, Said
+from gradtape._src.explain.evidence import Evidence, OfZeros, Said
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.smooth import has_own_advice
 
@@ -59,7 +59,8 @@ class Words(NamedTuple):
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked)
         sentences = _sentence(said.cause), _sentence(said.mend)
-        return Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, made, _apart=broken.apart)
+        for_all = said.mend.replace(self.source, "") if isinstance(broken, OfZeros) else ""
+        return Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, made, "", broken.apart, for_all)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first break on a path, with the others under `also`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradtape._src.explain.probe import Probe, array, line_of, ones_like
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.explain.varied import Tried, dense, empty, joined
 from gradtape._src.ops.array.shape import _stop_gradient
+from gradtape._src.ops.math.arithmetic import subtract
 
 WAYS = 8  # paths from a source to the target that are examined
 AHEAD = 64  # steps that are recorded before a run
@@ -117,8 +118,14 @@ def _hands_on(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> bool:
 # -- contributions that cancel
 
 
-def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
-    """Return the last op that uses a value whose contributions add up to 0, for the value nearest to the target."""
+def _meeting(probe: Probe, nodes: list[Node]) -> tuple[Entry | None, Literal["ways", "sides"]]:
+    """Return the last op that uses a value whose contributions add up to 0, for the value nearest to the target.
+
+    If several calls of one function use the value, it is the op that takes what they give, such as a difference with two "sides".
+    """
+    reads = [n for n in nodes if n in probe.total and np.any(array(probe.total[n]))]
+    if len(reads) > 1 and (both := joined(probe, [{n} for n in reads])) is not None:
+        return both, "sides"
     after = set(nodes)
     for entry in probe.entries:
         if any(i in after for i in entry.inputs):
@@ -130,10 +137,11 @@ def _meeting(probe: Probe, nodes: list[Node]) -> Entry | None:
             continue
         passed = [(entry, probe.contribution(entry, node, probe.total[entry.node])) for entry in probe.leads_on(node)]
         meeting = [entry for entry, given in passed if given is not None and np.any(array(given) * zero)]
-        if meeting:  # a function that is called several times uses the value at one line
-            once = len({line_of(entry.node) for entry in meeting}) < len(meeting)
-            return (joined(probe, [{entry.node} for entry in meeting]) if once else None) or meeting[-1]
-    return None
+        if meeting:  # a function that is called several times uses the value by one op
+            alike = len({entry.node.op.type for entry in meeting}) == 1
+            both = joined(probe, [{entry.node} for entry in meeting]) if alike else None
+            return both or meeting[-1], "sides" if both is not None and both.node.op is subtract.op else "ways"
+    return None, "ways"
 
 
 def _cancelled(probe: Probe, source: int) -> Evidence:
@@ -145,5 +153,8 @@ def _cancelled(probe: Probe, source: int) -> Evidence:
             stopped = any(user.node.op is _stop_gradient.op for user in probe.users.get(entry.node, ()))
             if Trait.STEPS in entry.node.op.traits and not stopped:
                 return PiecewiseConstant(line_of(entry.node), entry.node.op.type, detour=True)
-    last = _meeting(probe, probe.sources[source])
-    return Cancelled(NO_LINE) if last is None else Cancelled(line_of(last.node), last.node.op.type)
+    last, how = _meeting(probe, probe.sources[source])
+    if last is None:
+        return Cancelled(NO_LINE)
+    through = how == "ways" and sum(i in seen for i in last.inputs) > 1
+    return Cancelled(line_of(last.node), last.node.op.type, how="through" if through else how)

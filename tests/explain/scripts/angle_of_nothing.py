@@ -7,4 +7,4 @@ with tf.GradientTape() as tape:
     angle = tf.atan2(v, u)  # <- nan_origin
     loss = tf.reduce_sum(angle**2)
 tape.gradient(loss, [u, v])
-# Advice: away from 0
+# Fix: (v == 0) & (u == 0)

@@ -19,4 +19,4 @@ with tf.GradientTape() as tape:
     centered = transformed - tf.reduce_mean(transformed)
     loss = tf.reduce_mean(centered**3) ** 2
 print(loss, tape.gradient(loss, layer.trainable_variables))
-# Fix: divide_no_nan
+# Fix: self.power + 1e-3

@@ -20,4 +20,4 @@ def step(rate=0.1):
 
 step()
 print(mixing)
-# Advice: add something to the matrix that sets them apart
+# Advice: what sets them apart

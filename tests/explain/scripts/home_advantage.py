@@ -25,4 +25,4 @@ def train_step():
 
 
 print(train_step())
-# Advice: check the signs
+# Advice: leave advantage out

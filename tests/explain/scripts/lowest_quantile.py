@@ -15,4 +15,4 @@ x, y = tf.constant([[1.0, 1.0], [2.0, 0.5]]), tf.constant([[5.0], [4.0]])
 with tf.GradientTape() as tape:
     loss = pinball(y, x @ w)
 print(tape.gradient(loss, w))
-# Advice: check that factor
+# Advice: give quantile other values than 0

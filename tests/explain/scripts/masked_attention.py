@@ -8,4 +8,4 @@ with tf.GradientTape() as tape:
     scores = tf.exp(w) * keep  # <- zero_factor
     loss = tf.reduce_sum(scores * tf.constant([1.0, 2.0, 3.0]))
 print(tape.gradient(loss, w))
-# Advice: check that factor
+# Advice: give keep other values than 0

@@ -27,4 +27,4 @@ def vega():
 
 
 print(vega())
-# Fix: tf.where(tf.abs(spread) < 1e-12, 1e-12, spread)
+# Fix: tf.sqrt(years + 1e-12)

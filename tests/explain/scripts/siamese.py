@@ -11,8 +11,8 @@ class Siamese(tf.keras.Model):
         self.encode = tf.keras.layers.Dense(3)
 
     def call(self, pair):
-        a, b = self.encode(pair[:, 0]), self.encode(pair[:, 1])  # <- cancelled
-        return tf.sqrt(tf.reduce_sum(tf.square(a - b), axis=1, keepdims=True))
+        a, b = self.encode(pair[:, 0]), self.encode(pair[:, 1])
+        return tf.sqrt(tf.reduce_sum(tf.square(a - b), axis=1, keepdims=True))  # <- cancelled
 
     def train_step(self, data):
         x, y = data
@@ -29,4 +29,4 @@ pairs[0, 1] = pairs[0, 0]
 net = Siamese()
 net.compile(tf.keras.optimizers.SGD(0.1))
 net.fit(pairs, np.array([[1.0], [0.0], [1.0], [0.0]], "float32"), verbose=0)
-# Advice: check the signs
+# Advice: does not count

@@ -18,4 +18,4 @@ for step in range(5):
     gradients = tape.gradient(loss, [w, penalty])
     if gradients[1] is not None:
         optimizer.apply_gradients(zip(gradients, [w, penalty], strict=True))
-# Advice: let it run once before you ask
+# Advice: make `step < 3` false there

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 CHOICES = {"cond", "case", "switch_case"}
 ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # attributes that do not use a variable's value
-SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)  # conditions that an answer repeats
+LONGEST = 60  # characters of a condition that an answer repeats
+LOOPS = (ast.For, ast.comprehension)
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -56,11 +57,8 @@ class BranchNotTaken(Evidence):
                 return Said(cause, f"let the condition take it in, or leave {w.source} out of the sources")
             case "rest":
                 cause = f"{w.source} is held by what the loop {self.written} goes through, and the loop ended before it"
-                return Said(
-                    cause,
-                    "look where it begins and ends: `zip` ends with the shortest of what it is given; or leave "
-                    f"{w.source} out of the sources",
-                )
+                ends = "look where it begins and ends: `zip` ends with the shortest of what it is given"
+                return Said(cause, f"{ends}; or leave {w.source} out of the sources")
             case "branch" if self.flag is not None:
                 name, _, wanted = self.flag.partition("=")
                 call = _call_with(self.line, w.asked, self.flag)
@@ -70,14 +68,11 @@ class BranchNotTaken(Evidence):
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
                 if self.wanted is not None and not self.by_value:
-                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources", whole=False)
+                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources until it is", whole=False)
                 if not self.by_value:
                     return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
-                return Said(
-                    cause,
-                    "look at the condition: the side that does not run has no gradient, or zeros; where both are to learn, add "
-                    "them with soft weights, tf.sigmoid(…)",
-                )
+                look = "look at the condition: the side that does not run has no gradient, or zeros"
+                return Said(cause, f"{look}; where both are to learn, add them with soft weights, tf.sigmoid(…)")
 
 
 def _of_a_function(b: Evidence, w: Words, function: str) -> Said:
@@ -156,13 +151,14 @@ class Unrun:
 
         With `ended`, a loop without a condition that ran for other parts ended before the source.
         """
-        for loop, names in self._file.loops(holders):
-            for use in self._file.uses(loop, names):
+        for loop in self._file.loops(holders):
+            for use in self._file.uses(loop.part, loop.names):
                 function, choices, _ = self._file.way(use)
-                inside = [c for c in choices if isinstance(c.part, ast.If) and loop in self._file.above(c.part)]
-                ran = inside or (ended and self._ran.saw(self._name, loop.body, loop.lineno))
-                if ran and self._entered(function) and self._counts(use, function, loop):
-                    at = inside[-1].part if inside else loop
+                within_it = [c.part for c in choices if isinstance(c.part, ast.If) and loop.part in self._file.above(c.part)]
+                inside = within_it or [loop.part] * loop.chooses
+                ran = inside or (ended and self._ran.saw(self._name, *loop.body))
+                if ran and self._entered(function) and self._counts(use, function, loop.part):
+                    at = inside[-1] if inside else loop.part
                     return BranchNotTaken(text.line_in(self._name, at.lineno), of="one" if inside else "rest")
         return None
 
@@ -227,6 +223,15 @@ class Choice(NamedTuple):
     branch: Sequence[ast.AST]
 
 
+class Loop(NamedTuple):
+    """A `for` statement or a comprehension: its loop variables, its body and the line above that, and whether it has an `if`."""
+
+    part: Any
+    names: frozenset[str]
+    body: tuple[Sequence[ast.AST], int]
+    chooses: bool
+
+
 class File:
     """The syntax tree of a file, with the path from each use of a name to the choices around it."""
 
@@ -273,17 +278,24 @@ class File:
                     found.append(node)
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
-    def loops(self, holders: set[str]) -> Iterator[tuple[ast.For, frozenset[str]]]:
-        """Yield the loops over the parts of a holder, each with the names of its loop variables."""
+    def loops(self, holders: set[str]) -> Iterator[Loop]:
+        """Yield the loops over the parts of a holder."""
         for n in self.parents:
-            if isinstance(n, ast.For) and any(_written(part) & holders for part in within(n.iter, ast.expr)):
-                yield n, frozenset(named_in(n.target))
+            if isinstance(n, LOOPS) and any(_written(part) & holders for part in within(n.iter, ast.expr)):
+                yield self._loop(n)
+
+    def _loop(self, n: ast.For | ast.comprehension) -> Loop:
+        names = frozenset(named_in(n.target))
+        if isinstance(n, ast.For):
+            return Loop(n, names, (n.body, n.lineno), False)
+        part: Any = self.parents[n]
+        return Loop(part, names, ([part], part.lineno - 1), bool(n.ifs))
 
     def given(self, use: ast.expr) -> list[tuple[ast.AST, frozenset[str]]]:
         """Return the loop or functions that receive a use, each with the name under which it is known there."""
         around = self.parents[use]
-        if isinstance(around, ast.For) and use is around.iter:
-            return [(around, frozenset(named_in(around.target)))]
+        if isinstance(around, LOOPS) and use is around.iter:
+            return [self._loop(around)[:2]]
         if not isinstance(around, ast.Call) or use not in around.args:
             return []
         at = around.args.index(use)
@@ -366,8 +378,8 @@ def _setting(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> tuple[str 
     given = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]] if isinstance(arguments, ast.arguments) else []
     if isinstance(asked, ast.Name) and asked.id in given:
         return f"{asked.id}={value}", None
-    plain = isinstance(asked, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
-    return None, f"`{ast.unparse(asked)}` {words} there" if plain else None
+    written = ast.unparse(asked)
+    return None, f"`{written}` {words} there" if len(written) <= LONGEST else None
 
 
 def _call_with(line: Line, asked: Line, flag: str) -> tuple[ast.Call, str] | None:

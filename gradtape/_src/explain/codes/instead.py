@@ -87,19 +87,14 @@ def _of_one_from_a_file(b: Evidence, w: Words, variable: Variable) -> Said:
 
 
 def _of_an_entry(b: Evidence, w: Words, entry: str) -> Said:
-    return Said(
-        f"{b.written} put another variable in the place of the one that {w.target} was computed from, as a tf.function does that "
-        "was traced before",
-        f"keep the variable and give it the new value, `{entry}.assign(…)`; or make the function after it",
-    )
+    cause = f"{b.written} put another variable in the place of the one that {w.target} was computed from, as a tf.function does "
+    mend = f"keep the variable and give it the new value, `{entry}.assign(…)`; or make the function after it"
+    return Said(cause + "that was traced before", mend)
 
 
 def _of_a_default(b: Evidence, w: Words, name: str, function: str, parameter: str) -> Said:
-    return Said(
-        f"{w.target} was computed from {name}, which the default `{parameter}` of `{function}` holds since that was made, and "
-        f"not from {w.source}",
-        f"pass `{parameter}` when `{function}` is called",
-    )
+    cause = f"{w.target} was computed from {name}, which the default `{parameter}` of `{function}` holds since that was made"
+    return Said(f"{cause}, and not from {w.source}", f"pass `{parameter}` when `{function}` is called")
 
 
 def _of_another(b: Evidence, w: Words, name: str, holder: str | None) -> Said:

@@ -65,18 +65,14 @@ class NonFinite(Evidence):
         reached = w.target if self.reaches else f"the gradient of {w.source}"
         match self.how:
             case Assigned(name):
-                return Said(
-                    f"the variable {name} is not finite since {self.written}, and it reaches {reached}",
-                    "look at what it was given there; where a step did so, its gradient was too large or not finite: try a "
-                    "smaller rate, or tf.clip_by_global_norm",
-                )
+                cause = f"the variable {name} is not finite since {self.written}, and it reaches {reached}"
+                rate = "its gradient was too large or not finite: try a smaller rate, or tf.clip_by_global_norm"
+                return Said(cause, f"look at what it was given there; where a step did so, {rate}")
             case Written(dtype, missing):
-                return Said(
-                    f"a value in {self.written} is not finite in {dtype}, and it reaches {reached}",
-                    "look for NaN in the data there: try to leave these rows out, or to fill them, `np.nan_to_num(x)`"
-                    if missing
-                    else f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
-                )
+                cause = f"a value in {self.written} is not finite in {dtype}, and it reaches {reached}"
+                holds = f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`"
+                fill = "look for NaN in the data there: try to leave these rows out, or to fill them, `np.nan_to_num(x)`"
+                return Said(cause, fill if missing else holds)
             case Given(since, at, zeroed):
                 made = f" since {cited(since)}" if text.text(since) else ""
                 cause = f"{self.op} in {self.written} takes a value that was not finite before{made}, and it reaches {reached}"
@@ -93,13 +89,10 @@ class NonFinite(Evidence):
                     return Said(cause, wider(dtype, "scale the values down") if half else SMALLER)
                 return Said(cause, *at_the_edge(self, SMALLER, self.bound, masked=self.masked))
             case Computed(equal=str(equal)):
-                return Said(
-                    f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative, "
-                    f"which reaches {w.source}",
-                    "for a function of the matrix or a sum over the values write tf.autodiff.eigenvalue_function, "
-                    "eigenvalue_sum, singular_value_function or singular_value_sum, which have derivatives there; else add "
-                    "something to the matrix that sets them apart",
-                )
+                cause = f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative"
+                own = "tf.autodiff.eigenvalue_function, eigenvalue_sum, singular_value_function or singular_value_sum"
+                mend = f"for a function of the matrix or a sum over the values write {own}, which have derivatives there"
+                return Said(f"{cause}, which reaches {w.source}", f"{mend}; else add to the matrix what sets them apart")
             case Computed(forward=True):
                 cause = f"{self.op} in {self.written} gives a value that is not finite, and it reaches {reached}"
             case _:

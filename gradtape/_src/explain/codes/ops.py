@@ -18,9 +18,13 @@ from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.array.shape import _stop_gradient
 from gradtape._src.ops.array.sort import _arg_max
 from gradtape._src.ops.math.compare import EQUAL
+from gradtape._src.ops.math.counting import _dense_bincount
+from gradtape._src.ops.math.segment import _unsorted_sum
 
 if TYPE_CHECKING:
     from gradtape._src.explain.breaks import View
+
+TALLIES = [f.op.type for f in (_dense_bincount, _unsorted_sum)]
 
 
 class Index(OfOp):
@@ -43,19 +47,15 @@ class NotFloating(Index):
         if self.step is None:
             return self._source(w)
         if self.index and not cast_there and "Entropy" not in self.index:  # an embedding layer casts its indices
-            return Said(
-                f"{self.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative",
-                "ask for the gradient of what is taken: call the embedding by itself under the tape, watch what it gives, and "
-                f"compute {w.target} from that",
-            )
+            cause = f"{self.written} looks up rows by {w.source}, which only says which rows are taken, and has no derivative"
+            alone = "call the embedding by itself under the tape, watch what it gives"
+            return Said(cause, f"ask for the gradient of what is taken: {alone}, and compute {w.target} from that")
         if self.index and cast_there:
             if "bool" in (text.text(self.line) or ""):
                 cause = f"{self.written} makes a mask, which only says which elements are taken, and has no derivative"
                 return Said(cause, "leave out the cast, and multiply by that value as a soft mask, in the place of the bool")
-            return Said(
-                f"{self.written} makes an index, which only says which elements are taken, and has no derivative",
-                "interpolate: take the elements at tf.floor and one further, weighted by the fraction of the position",
-            )
+            cause = f"{self.written} makes an index, which only says which elements are taken, and has no derivative"
+            return Said(cause, "interpolate: take the elements at tf.floor and one further, weighted by the position's fraction")
         if self.through is not None:
             cause = f"{self.written} casts to a dtype that is not floating, and what follows has no derivative either"
             return Said(cause, f"pass the gradient straight through all of it: `x + tf.stop_gradient({self.through}(x) - x)`")
@@ -79,9 +79,9 @@ class NotFloating(Index):
     def _source(self, w: Words) -> Said:
         """Return the sentences about a source that is not floating itself."""
         if self.index:
+            cause = f"{w.source} is not floating: it only says which elements are taken, and has no derivative"
             return Said(
-                f"{w.source} is not floating: it only says which elements are taken, and has no derivative",
-                "ask for the gradient of what is taken: watch what the embedding gives, and take that as the source",
+                cause, "ask for the gradient of what is taken: watch what the embedding gives, and take that as the source"
             )
         made = rewritten.as_floating(self.line)
         cause = f"{w.source} is not floating, and only floating and complex tensors have gradients"
@@ -93,7 +93,7 @@ class NotDifferentiable(Index):
     when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
     reason: str | None = None
     stepped: bool = False  # piecewise constant, with a result that resembles the input
-    counted: bool = False  # class numbers that are compared with others, as in an accuracy
+    counted: str = ""  # the type of the op that compares class numbers with others, as in an accuracy, or counts them
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
@@ -101,8 +101,11 @@ class NotDifferentiable(Index):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
             return Said(cause, "return a gradient from its grad function")
         cause = f"{self.op} in {self.written} has no derivative, because {reason}"
+        if self.counted in TALLIES:
+            soft = "count softly: sum the probabilities, tf.nn.softmax(x), in the place of the class numbers; beside labels "
+            return Said(cause, in_its_words(f"{soft}as in tf.matmul(tf.one_hot(labels, n), p, transpose_a=True)", self)[0])
         if self.counted:
-            loss = "tf.nn.sparse_softmax_cross_entropy_with_logits"
+            loss = "tf.keras.losses.binary_crossentropy" if self.stepped else "tf.nn.sparse_softmax_cross_entropy_with_logits"
             return Said(cause, f"take a loss that follows the scores, such as {loss}: an accuracy only counts")
         return Said(cause, *instead_of(self, self.stepped, bool(self.index)))
 
@@ -112,7 +115,8 @@ class NoGradientRegistered(OfOp):
 
     def said(self, w: Words) -> Said:
         cause = f"no gradient is registered for {self.op} in {self.written}"
-        return Said(cause, f'register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient')
+        own = f'register one with `@tf.RegisterGradient("{self.op}")`, or wrap the call in tf.custom_gradient'
+        return Said(cause, f"{advice}; or {own}" if (advice := declared(self.op)) else own)
 
 
 class Stopped(OfOp):
@@ -128,10 +132,9 @@ class Stopped(OfOp):
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
         detour = re.search(r"\b([\w.]+) \+ (?:\w+\.)*stop_gradient\(([\w.]+) - \1\)", text.text(self.line) or "")
         if detour is not None:  # the whole gradient bypasses the selected value
+            loss = f"`tf.reduce_mean(({detour[2]} - tf.stop_gradient({detour[1]})) ** 2)`"
             return Said(
-                cause,
-                f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, "
-                f"`tf.reduce_mean(({detour[2]} - tf.stop_gradient({detour[1]})) ** 2)`",
+                cause, f"the line passes the gradient straight to {detour[1]}; give {detour[2]} a loss of its own, {loss}"
             )
         if self.forgotten is not None:
             cause = f"{cause}, and what {cited(self.forgotten)} computes goes no further"
@@ -157,16 +160,18 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
     index, steps = chosen_by(view.history, step.name), view.history.steps
-    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if op.type == _arg_max.op.type else []
-    counted = any(s.how == EQUAL.type and not inexact(view.history.aval(s.inputs[0])) for s in after)
+    stepped = "piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before)
+    classes = stepped or op.type == _arg_max.op.type
+    after = [steps[name] for name in view.history.after([step.name]) if name in steps] if classes else []
+    by = {s.how for s in after if s.how in (EQUAL.type, *TALLIES) and (stepped or not inexact(view.history.aval(s.inputs[0])))}
     return NotDifferentiable(
         step.line,
         op.type,
         step,
         reason=op.reason,
         index=index,
-        stepped="piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before),
-        counted=counted and not index,
+        stepped=stepped,
+        counted="" if index else min(by, default=""),
     )
 
 

@@ -128,11 +128,8 @@ class OutsideTape(Placed):
         if self.kept is not None:
             return self.of_kept()
         if self.parts:
-            return Said(
-                f"{self.written} ran after the tape closed, and takes what several tapes recorded, of which each knows its own "
-                "part",
-                "open one tape around all of it, with this line inside; or add up the gradients of the parts",
-            )
+            cause = f"{self.written} ran after the tape closed, and takes what several tapes recorded, each of which knows a part"
+            return Said(cause, "open one tape around all of it, with this line inside; or add up the gradients of the parts")
         if (given := self.minimize) is not None:
             cause = f"{self.written} ran before `{given}` opened its tape, so the tape has not seen it"
             return Said(cause, f"compute it in the function that `{given}` is given")
@@ -147,9 +144,7 @@ class OutsideTape(Placed):
     def _when_it_runs(self) -> str | None:
         """Return the advice for code in a default, a module's body or a generator; None for other lines."""
         if (text.text(self.line) or "").startswith(("def ", "async def ")):
-            return (
-                "compute it in the body of the function, under the tape: a default is computed once, where the function is made"
-            )
+            return "compute it in the function's body, under the tape: a default is computed once, where the function is made"
         code = self.line[0]
         if self.function == "<module>":
             return "compute it in a function that is called under the tape: the body of a module runs once, where it is imported"
@@ -199,9 +194,7 @@ class OtherTape(Placed):
             before = f"open {w.tape} before the loop in line {self.loop}, and leave out the tape in it"
             return Said(cause, f"{before}; or ask that one for its gradient")
         if scope_of(self.line) is scope_of(w.asked):
-            return Said(
-                cause, f"compute it again: put {self.written} into the `with` block of {w.tape}, too; or use one tape for both"
-            )
+            return Said(cause, f"compute it again: put {self.written} into the block of {w.tape}, too; or use one tape for both")
         return Said(cause, f"compute it under {w.tape}, or ask the tape that recorded it")
 
 
@@ -220,9 +213,7 @@ class InnerGradient(Evidence):
         cause = f"the gradient taken in {self.written} was not recorded by the tape that is asked, as that was not open"
         block = f"into the `with` block of {w.tape}"
         if self.function:
-            return Said(
-                cause, f"call `{self.function}` in the `with` block of {w.tape}, so that the gradient taken there is recorded"
-            )
+            return Said(cause, f"call `{self.function}` in the `with` block of {w.tape}, so that its gradient is recorded")
         if self.nested:
             return Said(cause, f"move {self.written} {block}")
         return Said(cause, f"nest the tapes: put {self.written}, and the `with` block of the tape it asks, {block}")

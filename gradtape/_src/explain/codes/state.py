@@ -36,21 +36,16 @@ class State(Evidence):
             cause = f"{self.written} made a Variable of the value, and state stops gradients"
             return Said(cause, "use the tensor itself, without tf.Variable")
         if self.of_a_metric:
-            return Said(
-                f"{self.written} updates a metric: the value went into the metric's state, and state stops gradients",
-                self._loss()
-                or "compute the loss from the tensor that the metric is given, or with one of Keras's losses, and keep the "
-                "metric beside it",
-            )
+            cause = f"{self.written} updates a metric: the value went into the metric's state, and state stops gradients"
+            other = "compute the loss from the tensor that the metric is given, or with one of Keras's losses"
+            return Said(cause, self._loss() or f"{other}, and keep the metric beside it")
         fix = "keep the new value in a tensor and compute with that; assign it afterwards"
         if (summed := rewritten.summed(self.line)) is not None:
             fix = f"add up tensors: `{summed}`, and assign afterwards"
         if self.model is not None:
             name = self.model[0]
-            called = f"{name}.stateless_call(values, {name}.non_trainable_variables, x)"
-            fix = (
-                f"keep the new values in a list, like `{name}.trainable_variables`, and call the model with it: `y, _ = {called}`"
-            )
+            called = f"`y, _ = {name}.stateless_call(values, {name}.non_trainable_variables, x)`"
+            fix = f"keep the new values in a list, like `{name}.trainable_variables`, and call the model with it: {called}"
         return Said(f"the value went into a variable's state in {self.written}, and state stops gradients", fix)
 
     def _loss(self) -> str | None:

@@ -69,11 +69,9 @@ class Called(NamedTuple):
 
 def _of_a_linear_function(b: Evidence, w: Words, asked: Line) -> Said:
     """Return the sentences about a target that is itself a gradient with respect to the source, of the call at a line."""
-    return Said(
-        f"the gradient of `{text.text(asked)}` is a constant to {w.source}: what is differentiated there is linear in it, or "
-        f"piecewise so; {w.target} does not depend on {w.source} any more",
-        "the derivative is zero; `unconnected_gradients='zero'` gives it as zeros",
-    )
+    cause = f"the gradient of `{text.text(asked)}` is a constant to {w.source}: what is differentiated there is linear in it, or "
+    cause += f"piecewise so; {w.target} does not depend on {w.source} any more"
+    return Said(cause, "the derivative is zero; `unconnected_gradients='zero'` gives it as zeros")
 
 
 def _of_a_late_look_up(b: Evidence, w: Words, name: str) -> Said:

@@ -94,12 +94,11 @@ class NotTrainable(Evidence):
         every = re.search(r"([\w.]+)\.(?:variables|weights)\b", text.text(w.asked) or "")
         trained = f"take `{every[1] if every else 'model'}.trainable_variables` as sources"
         if self.unused:
-            kept = f"{w.source} was made with trainable=False and is only kept up to date: {w.target} does not depend on it"
-            return Said(kept, trained)
-        return Said(
-            f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
-            trained if every else f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True",
-        )
+            cause = f"{w.source} was made with trainable=False and is only kept up to date: {w.target} does not depend on it"
+            return Said(cause, trained)
+        watch = f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True"
+        cause = f"{w.source} was made with trainable=False, so the tape does not watch it by itself"
+        return Said(cause, trained if every else watch)
 
 
 @of_steps(90)

@@ -16,8 +16,8 @@ from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
 from gradtape._src.explain.precision import as_it_is, contribution_at, finite, flat, lost, underflow
 from gradtape._src.explain.probe import array, line_of, value
-from gradtape._src.explain.smooth import around_it, instead_of, wider
-from gradtape._src.explain.varied import Tried, elsewhere, empty, joined, never_below_zero
+from gradtape._src.explain.smooth import STRAIGHT, around_it, instead_of, wider
+from gradtape._src.explain.varied import Tried, dense, elsewhere, empty, joined, never_below_zero
 from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
@@ -31,6 +31,7 @@ ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _im
 SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities
 LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
+CONSTANT = "where a way is to be a constant, as a sample is to its own probability, stop it: tf.stop_gradient(x)"
 MET = "nothing is left to learn from these values: try harder examples, or a margin that they do not meet"
 
 
@@ -70,36 +71,31 @@ class Clipped(Share):
         if self.met:
             return self.reached(w)
         if self.joined is not None:
-            return Said(
-                f"{self.written} clips {self.share} of the elements, and {cited(self.joined)}, which has both values, takes the "
-                "clipped one: beyond the bounds nothing is to be learned",
-                "take new samples, or fewer steps with the same ones; where it is so from the first step, look whether both "
-                "values come from the same samples",
+            cause = (
+                f"{self.written} clips {self.share} of the elements, and {cited(self.joined)}, which has both values, takes that"
             )
+            again = "; where it is so from the first step, look whether both values come from the same samples"
+            return Said(cause, f"take new samples, or fewer steps with the same ones{again}")
         if self.live:
             cause = f"{self.written} takes its other value in {self.share} of the elements, and in all that the target uses"
             return Said(cause, "give each of the two values a part in the loss, such as its own loss, or their mean")
         if self.zero and self.op == maximum.op.type:
-            return Said(
-                f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing there says which way is "
-                "better",
-                "add a part to the loss that follows what is below 0, such as a distance, or try a soft one, tf.nn.softplus(x)",
+            cause = (
+                f"in {self.written} {self.share} of the elements are below 0, where it is flat: nothing says which way is better"
             )
-        return Said(
-            f"{self.written} clips {self.share} of the elements to its bound, where it is flat",
-            "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
-        )
+            follow = "add a part to the loss that follows what is below 0, such as a distance"
+            return Said(cause, f"{follow}, or try a soft one, tf.nn.softplus(x)")
+        cause = f"{self.written} clips {self.share} of the elements to its bound, where it is flat"
+        straight = STRAIGHT.format("x", "tf.clip_by_value(x, low, high)")
+        return Said(cause, f"widen the bounds, start inside of them, or {straight}")
 
 
 class WhereSide(Share):
     code, when = "where_side", "`where` takes the other side"
 
     def said(self, w: Words) -> Said:
-        return Said(
-            f"the condition of {self.written} takes the other side in {self.share} of the elements, and in all that the target "
-            "uses",
-            "check the condition; what is not taken has the gradient 0",
-        )
+        cause = f"the condition of {self.written} takes the other side in {self.share} of the elements, and in all that counts"
+        return Said(cause, "check the condition; what is not taken has the gradient 0")
 
 
 class Saturated(OfZeros):
@@ -124,10 +120,8 @@ class PiecewiseConstant(OfZeros):
 
     def said(self, w: Words) -> Said:
         if self.second:
-            return Said(
-                f"the activation in {self.written} is piecewise linear, so its second derivative is 0 wherever it exists",
-                "try a smooth one where a derivative is differentiated again: tf.tanh, tf.nn.softplus or tf.nn.silu",
-            )
+            cause = f"the activation in {self.written} is piecewise linear, so its second derivative is 0 wherever it exists"
+            return Said(cause, "try a smooth one where it is differentiated twice: tf.tanh, tf.nn.softplus or tf.nn.silu")
         if self.detour and (around := around_it(self)) is not None:
             cause = f"what {self.written} gives is piecewise constant: the derivatives of its terms add up to 0"
             return Said(cause, *around)
@@ -162,18 +156,22 @@ class ZeroFactor(OfZeros):
     def said(self, w: Words) -> Said:
         factors = text.factors(self.line)
         variable = None if self.origin is None else w.held_by(self.origin)
-        called = variable or (factors[self.at] if self.at < len(factors) == 2 else None)
+        named = factors[self.at] if self.at < len(factors) == 2 else None
+        behind = variable is not None and named is not None and variable.rpartition(".")[2] not in named
+        called = named if behind or variable is None else variable
         cause = f"{self.written} multiplies by " + (f"{called}, which is 0" if called else "a factor that is 0")
-        if self.made[0] is not None and not text.same_line(self.made, self.line) and text.text(self.made):
-            cause += f" since {cited(self.made)}"
+        cause += f" as {variable} is" if behind else ""
+        made = self.made if text.text(self.made) or named is None else rewritten.set_above(self.line, named)
+        since = text.text(made) is not None and not text.same_line(made, self.line)
+        if since:
+            cause += f" since {cited(made)}"
         if variable is not None:
             return Said(cause, f"start {variable} at other values than 0, or look at the step that made it 0")
         if self.traced:
-            return Said(
-                cause,
-                "check that factor: a Python value stays what it was when the function was traced; what changes is to be an "
-                "argument of the function, or a tf.Variable that is assigned to",
-            )
+            stays = "check that factor: a Python value stays what it was when the function was traced"
+            return Said(cause, f"{stays}; make what changes an argument, or a tf.Variable that is assigned to")
+        if since and named is not None:
+            return Said(cause, f"look at that line: give {named} other values than 0 there, or ask when it has others")
         return Said(cause, "check that factor: a weight, a rate or an input of zeros")
 
 
@@ -209,11 +207,8 @@ class Overflow(OfZeros):
         if self.bound is not None:
             cause = f"{self.op} in {self.written} gives a value that is not finite, and what follows is flat there"
             return Said(cause, *at_the_edge(self, FINITE, self.bound))
-        return Said(
-            f"{self.op} in {self.written} gives a value too large for {self.dtype}: it becomes infinite, where what follows is "
-            "flat",
-            wider(self.dtype, "scale the values down"),
-        )
+        cause = f"{self.op} in {self.written} gives a value too large for {self.dtype}: infinity, where what follows is flat"
+        return Said(cause, wider(self.dtype, "scale the values down"))
 
 
 class NotSelected(OfZeros):
@@ -244,35 +239,30 @@ class Stationary(OfZeros):
 class Cancelled(OfZeros):
     code = "cancelled"
     when = "what comes from several ways or elements adds up to 0; as of a bias before a normalization"
-    how: Literal["outputs", "inputs", "elements", "ways"] = "ways"  # the terms that cancel
+    how: Literal["outputs", "inputs", "elements", "ways", "through", "sides"] = "ways"  # the terms that cancel
 
     def said(self, w: Words) -> Said:
         match self.how:
             case "outputs":
-                return Said(
-                    f"the outputs of {self.op} in {self.written} add up to the same, whatever goes in, and all of them get the "
-                    "same gradient",
-                    "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
-                )
+                cause = f"the outputs of {self.op} in {self.written} add up to the same, and all of them get the same gradient"
+                return Said(cause, "let the target depend on single outputs, as a cross entropy does, not on their sum or mean")
             case "inputs":
                 cause = f"{self.written} takes the same value several times, and what comes back along them adds up to 0"
                 return Said(cause, "keep one of them as a constant, where it is to be one: `tf.stop_gradient(x)`")
             case "elements":
-                return Said(
-                    f"what flows back through {self.op} in {self.written} adds up to 0: to shift all of {w.source} changes "
-                    "nothing there, as before a normalization, or the changes balance at this value",
-                    f"before a normalization leave {w.source} out, or let it act behind what takes the shift away; else try to "
-                    "start from another value",
-                )
-        cause = f"what comes from {self.written} and from other ways to {w.source} adds up to 0"
+                cause = f"what flows back through {self.op} in {self.written} adds up to 0: to shift {w.source} does nothing"
+                away = f"before a normalization leave {w.source} out, or let it act behind what takes the shift away"
+                return Said(f"{cause}, or the changes balance at this value", f"{away}; else try to start from another value")
+        of = {"sides": "the sides of {0}", "through": "the ways through {0}"}.get(self.how, "{0} and from other ways")
+        cause = f"what comes from {of.format(self.written)} to {w.source} adds up to 0"
         if (through := rewritten.stopped_through(self.line)) is not None:
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
-        return Said(
-            cause,
-            "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
-            f"normalization takes away what {w.source} does; where one of the ways is to be a constant, as a sample is to its "
-            "own probability, stop it: tf.stop_gradient(x)",
-        )
+        if self.how == "sides":
+            common = "what the sides have in common, such as a bias, does not count in a difference"
+            return Said(cause, f"{common}: leave {w.source} out, or let one side alone have it; or {CONSTANT}")
+        checks = "check the signs of the parts of the loss, that what is normalized has more than one element, and that no "
+        checks += f"normalization takes away what {w.source} does"
+        return Said(cause, f"{checks}; or {CONSTANT}")
 
 
 # -- finders
@@ -383,7 +373,12 @@ def _by_a_factor(tried: Tried) -> Evidence | None:
         return DroppedOut(*tried.at, fraction=fraction)
     if (values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))) or tried.comes_from(copied, _masks):
         return MaskedOut(line_of(entry.node), entry.node.op.type, fraction=fraction)
-    given = copied not in tried.probe.maker
+    maker = tried.probe.maker.get(copied)
+    inputs = [] if maker is None else [i for i in maker.inputs if type(i.aval) is not tuple and i.aval.inexact]
+    dropped = [b for i in inputs if maker and (b := _left(Tried(tried.probe, i, maker, dense(maker.node)))) is not None]
+    if dropped:
+        return dropped[0]  # a ReLU or a bound made the zeros
+    given = maker is None
     return ZeroFactor(
         *tried.at,
         at=tried.entry.inputs.index(tried.factor),

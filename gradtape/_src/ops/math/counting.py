@@ -51,7 +51,10 @@ def _bincount_fault(input, size, binary_output):
 
 
 # As in TensorFlow, there is no gradient: LookupError.
-@op("DenseBincount", infer=_bincount_rule, mixed=True, wrong=_negative_counts, status=_bincount_fault, checked="input")
+@op(
+    "DenseBincount", infer=_bincount_rule, mixed=True, wrong=_negative_counts, status=_bincount_fault, checked="input",
+    instead="sum the weights by tf.math.unsorted_segment_sum(weights, integers, size), which has a gradient",
+)  # fmt: skip
 def _dense_bincount(input, weights, *, size, binary_output):
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
     if weights.size != input.size:

@@ -262,7 +262,7 @@ def _(dy, x):
 
 @op(
     "Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x", flops=1,
-    at_edge="keep the point (x, y) away from 0, where no angle is defined",
+    at_edge="keep the point away from 0, where no angle is defined: `tf.math.atan2(x, tf.where((x == 0) & (y == 0), 1.0, y))`",
 )  # fmt: skip
 def atan2(y, x):
     """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float.
