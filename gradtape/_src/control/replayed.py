@@ -17,6 +17,7 @@ import numpy as np
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine, execution, stages
+from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, Trace, effectful
 from gradtape._src.core.programs.traits import Trait
@@ -300,6 +301,13 @@ def _of(known: dict[Any, Any], key: Any) -> Any:
     if key not in known:
         raise Unlike
     return known[key]
+
+
+@twins.in_c
+def all_hold(parts: list[Any], held: list[Any]) -> bool:
+    """Return whether these lists, sets and dicts hold these objects one after another: the same ones, not equal ones."""
+    found = itertools.chain.from_iterable([part.values() if isinstance(part, dict) else part for part in parts])
+    return [*map(id, found)] == [*map(id, held)]
 
 
 def _one(some: Node, other: Node) -> bool:
