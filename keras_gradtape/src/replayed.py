@@ -332,7 +332,7 @@ class Watched:
     """A class whose objects store the state of their calls in an attribute that Keras does not track, save or copy."""
 
     __slots__ = ("_seen",)
-    _records = Replayed
+    _records: type[Any] = Replayed
     built = True  # whether there are the variables that a call uses
 
     def _converted(self, value, count):
