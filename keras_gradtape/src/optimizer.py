@@ -1,23 +1,18 @@
 """The backend's part of Keras's optimizers."""
 
 import functools
-import re
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from keras.src.backend.common import KerasVariable, global_state
+from keras.src.backend.common import global_state
 from keras.src.backend.config import floatx
-from keras.src.constraints.constraints import Constraint
 from keras.src.optimizers.base_optimizer import BaseOptimizer
-from keras.src.optimizers.schedules.learning_rate_schedule import LearningRateSchedule
 
 import gradtape as tf
 from gradtape._src.control.repeated import Repeated, may_record
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.tracebacks import internal
 from keras_gradtape.nearest import naming_keywords
 from keras_gradtape.src.ops.core import name_scope
-from keras_gradtape.src.replayed import Unknown, is_of_keras
+from keras_gradtape.src.replayed import Watched, known
 from keras_gradtape.src.tracked import KerasTracked
 
 
@@ -68,64 +63,23 @@ def _once_a_step(apply):
     return once
 
 
-def _key_of(value, kept):
-    """Return the key of an update's argument: numbers by value, variables by identity, Keras's objects by attributes."""
-    kind = type(value)
-    if value is None or kind in _BY_VALUE:
-        return kind, value
-    if isinstance(value, (KerasVariable, tf.Variable)):
-        kept[id(value)] = value
-        constraint = getattr(value, "constraint", None)
-        overwrites = getattr(value, "overwrite_with_gradient", False)
-        return id(value) if constraint is None and not overwrites else (id(value), overwrites, _key_of(constraint, kept))
-    if isinstance(value, (list, tuple)):
-        return kind, tuple([_key_of(item, kept) for item in value])
-    if isinstance(value, dict):
-        return kind, tuple(value), tuple([_key_of(item, kept) for item in value.values()])
-    if isinstance(value, set):
-        return kind, frozenset(value)
-    if id(value) in kept:  # two objects that refer to each other
-        return id(value)
-    if not isinstance(value, _DESCRIBED) or not _is_of_keras(kind):
-        raise Unknown
-    kept[id(value)] = value
-    attributes = vars(value)
-    items = [_key_of(item, kept) for name, item in attributes.items() if name != "_tracker"]
-    return kind, getattr(kind, "update_step", None), tuple(attributes), tuple(items)
-
-
-_DESCRIBED = BaseOptimizer, LearningRateSchedule, Constraint
-_BY_VALUE = frozenset((bool, int, float, complex, str, bytes, re.Pattern))
-
-
-def _is_of_keras(kind):
-    """Return whether a class and its bases are Keras's or this backend's, with an unchanged `update_step`."""
-    update = getattr(kind, "update_step", None)
-    own = update is None or internal[getattr(getattr(update, "__code__", None), "co_filename", "")]
-    return own and is_of_keras(kind)
-
-
 def _repeated(optimizer, apply, grads, variables):
     """Call `apply`, or record a call of its trace if the optimizer is Keras's own, and nothing needs to see each op."""
     parts: list[Any] = []
     places: list[Any] = []
-    kept: dict[int, Any] = {}
     for grad in grads:
         if isinstance(grad, tf.Tensor):
             places.append(None)
             parts.append(grad)
-        elif isinstance(grad, tf.IndexedSlices) and grad.shape.is_fully_defined():
-            places.append(tuple(grad.shape.as_list()))
+        elif isinstance(grad, tf.IndexedSlices) and (shape := grad.shape).is_fully_defined():
+            places.append(tuple(shape.as_list()))
             parts += grad.values, grad.indices
         else:
             return apply(optimizer, grads, variables)
     variables = variables and list(variables)
     scoped = any(map(global_state.get_global_attribute, ("stateless_scope", "autocast_scope")))
-    if not optimizer.built or scoped or not may_record():
-        return apply(optimizer, grads, variables)
-    try:
-        key = (apply, floatx(), tuple(places), _key_of(variables, kept), _key_of(optimizer, kept))
-    except Unknown:
+    state = known(optimizer) if optimizer.built and not scoped and may_record() else None
+    if state is None:
         return apply(optimizer, grads, variables)
 
     def code(tensors):
@@ -133,21 +87,19 @@ def _repeated(optimizer, apply, grads, variables):
         given = [next(left) if s is None else tf.IndexedSlices(next(left), next(left), tf.constant(s)) for s in places]
         apply(optimizer, given, variables)
 
-    del kept[id(optimizer)]  # together with its traces
-    _updates.setdefault(optimizer, Repeated()).call(key, kept, code, parts)
+    key = apply, floatx(), tuple(places), variables and tuple(map(id, variables))
+    state.records.call(key, variables, code, parts)
     return None
 
 
-_updates = WeakKeyDictionary()  # the traces of each optimizer's updates
-
-
-class BackendOptimizer(BaseOptimizer, KerasTracked):
+class BackendOptimizer(BaseOptimizer, KerasTracked, Watched):
     """A Keras optimizer on gradtape.
 
     As on TensorFlow, IndexedSlices (gradients of gathered rows) are squared and clipped by rows, and become dense in sums.
     """
 
     __init__ = naming_keywords(BaseOptimizer.__init__)
+    _records = Repeated
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

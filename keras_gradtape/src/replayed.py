@@ -1,11 +1,12 @@
 """Replay of calls of Keras's own layers, losses and metrics in eager code: Python runs twice, then its recorded ops are repeated.
 
-The state of the object is compared before each call. Code that is not Keras's, or may do more than record ops, runs in each call.
+The state of the object is compared before each call, and that of an optimizer before each update. Code that is not Keras's, or
+may do more than record ops, runs in each call.
 """
 
 import functools
 import inspect
-import itertools
+import re
 from collections.abc import Callable
 from types import BuiltinFunctionType, EllipsisType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ from keras.src.backend.config import epsilon, floatx, image_data_format
 
 import gradtape as tf
 from gradtape._src.control.repeated import may_record
-from gradtape._src.control.replayed import Replayed
+from gradtape._src.control.replayed import Replayed, all_hold
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import scopes
@@ -26,7 +27,9 @@ from gradtape._src.core.tensors.variable import ResourceVariable
 from keras_gradtape.src.ops.core import convert_to_tensor
 
 _OWN = ("keras.src.", "keras_gradtape.src.", "gradtape._src.core.")
-_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes, type, EllipsisType, np.dtype, tf.DType, tf.TensorShape))
+_PLAIN = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, type, EllipsisType, re.Pattern, np.dtype, tf.DType, tf.TensorShape)
+)
 # Attributes without influence on a call: collections, descriptions, training.
 _UNUSED = frozenset(
     (
@@ -53,7 +56,6 @@ def is_of_keras(kind):
 def _kinds():
     """Return the classes of objects that need no inspection, as a call only reads or ignores them; and that of Keras's nodes."""
     from keras.src.backend.common.keras_tensor import KerasTensor
-    from keras.src.constraints.constraints import Constraint
     from keras.src.dtype_policies.dtype_policy import DTypePolicy
     from keras.src.initializers.initializer import Initializer
     from keras.src.layers.input_spec import InputSpec
@@ -61,7 +63,7 @@ def _kinds():
     from keras.src.ops.node import Node
     from keras.src.regularizers.regularizers import Regularizer
 
-    kept = (KerasTensor, Constraint, DTypePolicy, Initializer, InputSpec, Regularizer, inspect.Signature, EagerTensor)
+    kept = (KerasTensor, DTypePolicy, Initializer, InputSpec, Regularizer, inspect.Signature, EagerTensor)
     return kept, Node, Layer
 
 
@@ -86,7 +88,7 @@ class _Seen:
     """
 
     def __init__(self, owner, times):
-        self.times, self.records, self._owner = times, Replayed(), id(owner)
+        self.times, self.records, self._owner = times, owner._records(), id(owner)
         self._variables, self._parts, self._classes, self._layers = [], [], {}, []
         self._known = {}
         if getattr(owner, "run_eagerly", False):
@@ -94,24 +96,18 @@ class _Seen:
         self._look_at(owner)
         self.variables = [v._value for v in self._variables]
         self._check_masks()
-        self._views = [part.values() if isinstance(part, dict) else part for part in self._parts]
-        # This keeps the objects alive, so that no new object gets the same id.
-        self._kept = [*itertools.chain.from_iterable(self._views)]
-        self._ids, self._methods = self._now(), [[*vars(kind).values()] for kind in self._classes]
+        self._held = [item for part in self._parts for item in (part.values() if isinstance(part, dict) else part)]
+        self._methods = [[*vars(kind).values()] for kind in self._classes]
         del self._known, self._layers
 
     def __reduce__(self):
         return type(None), ()  # a deep copy of the owner has no records
 
-    def _now(self):
-        return [*map(id, itertools.chain.from_iterable(self._views))]
-
     def same(self, owner):
         """Return whether this is the state of `owner`, not of the object that it is a copy of, and unchanged."""
         return (
             id(owner) == self._owner
-            and self._now() == self._ids
-            and all(v._value is value for v, value in zip(self._variables, self.variables, strict=True))
+            and all_hold(self._parts, self._held)
             and all([*vars(kind).values()] == methods for kind, methods in zip(self._classes, self._methods, strict=True))
         )
 
@@ -125,6 +121,10 @@ class _Seen:
             if type(value._value) is not ResourceVariable:
                 raise Unknown
             self._variables.append(value)
+            self._parts.append(vars(value))
+            self._look_at(value.constraint)
+        elif isinstance(value, tf.Variable):
+            self._look_at(value.constraint)
         elif isinstance(value, (list, tuple, set, frozenset, dict)):
             if not isinstance(value, tuple):
                 self._parts.append(value)
@@ -292,7 +292,7 @@ def _prepared(owner, args, kwargs):
     """
     if engine.local.trace.parent is not None or any(global_state.get_global_attribute(name) is not None for name in _SCOPES):
         return None
-    seen = _seen(owner) if args and owner.built and may_record(taped=True) else None
+    seen = known(owner) if args and owner.built and may_record(taped=True) else None
     if not seen or (given := _arguments(args, kwargs)) is None or not _fits(owner, args):
         return None
     tensors = _converted(owner, given[0])
@@ -315,7 +315,7 @@ def _context():
     return tuple(sorted(handed.items())) if all(type(v) is bool for v in handed.values()) else None
 
 
-def _seen(owner):
+def known(owner):
     """Return the state on which a call depends; None if it is unknown."""
     seen = getattr(owner, "_seen", None)
     if seen is None or (seen and not seen.same(owner)):
@@ -332,6 +332,7 @@ class Watched:
     """A class whose objects store the state of their calls in an attribute that Keras does not track, save or copy."""
 
     __slots__ = ("_seen",)
+    _records: type[Any] = Replayed
     built = True  # whether there are the variables that a call uses
 
     def _converted(self, value, count):

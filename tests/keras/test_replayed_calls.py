@@ -12,6 +12,7 @@ import gradtape as tf
 import gradtape.keras as keras
 from gradtape._src.control.replayed import Record
 from gradtape._src.core.engine import engine, execution
+from gradtape._src.core.programs import guards
 from gradtape._src.core.tensors import scopes
 
 layers = keras.layers
@@ -381,6 +382,18 @@ def test_a_check_runs_nothing_but_what_it_looks_at(monkeypatch):
     np.testing.assert_array_equal(y, np.full([2, 3, 1], 2.0))
 
 
+def test_the_checks_of_a_replayed_call_are_one_run(ran, monkeypatch):
+    model, x = embeddings()
+    calls(model, x, 4)
+    ran.clear()
+    runs, held, run, holds = [], [], execution._on_host, guards.holds
+    monkeypatch.setattr(execution, "_on_host", lambda *args: runs.append(1) or run(*args))
+    monkeypatch.setattr(guards, "holds", lambda *args: held.append(1) or holds(*args))
+    calls(model, x, 1)
+    assert not ran
+    assert (len(runs), len(held)) == (1, 3)
+
+
 def test_other_shapes_and_a_wrong_one():
     model, x = dense()
     calls(model, x)
@@ -518,6 +531,7 @@ def test_a_label_out_of_range_is_told_by_a_replayed_loss():
         try:
             loss(tf.constant([0, 2, 3 if step in (0, 5) else 1]), tf.constant(SCORES))
         except tf.errors.InvalidArgumentError as error:
+            assert loss._seen.records.entered == (step == 5)
             texts.append(str(error))
     assert len(texts) == 2
     assert texts[0] == texts[1]

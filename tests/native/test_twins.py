@@ -20,6 +20,7 @@ from numpy._core.multiarray import get_handler_name
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.autodiff.recording import are_plain
+from gradtape._src.control.replayed import all_hold
 from gradtape._src.core.engine import engine, execution, slices, tracing
 from gradtape._src.core.native import twins
 from gradtape._src.core.platform import arrays
@@ -346,6 +347,21 @@ def test_results_of_traced_functions(fuzz_factor):
         with twins.off():
             expected = made(random.Random(seed))
         assert made(random.Random(seed)) == expected, seed
+
+
+def test_objects_held_one_after_another():
+    def found():
+        kinds = [list, set, type("Names", (list,), {}), lambda items: dict(enumerate(items)), type("Named", (dict,), {})]
+        objects = [object() for _ in range(5)]
+        parts = [kind(zip(objects[:2], objects, strict=False)) if kind is kinds[4] else kind(objects[:2]) for kind in kinds]
+        held = [item for part in parts for item in (part.values() if isinstance(part, dict) else part)]
+        others = [held[:-1], [*held, objects[0]], [*held[:4], objects[4], *held[5:]], [*held[:2], *held[3:]], []]
+        return [all_hold(parts, some) for some in (held, *others)], all_hold([], []), refusal(all_hold, [1], [])
+
+    with twins.off():
+        expected = found()
+    assert found() == expected
+    assert expected[:2] == ([True, False, False, False, False, False], True)
 
 
 def test_arguments_of_programs():

@@ -25,6 +25,7 @@ class Repeated:
     def __init__(self) -> None:
         # Key → (objects to keep alive, trace or whether to trace next).
         self._known: dict[Hashable, tuple[Any, Traced | bool]] = {}
+        self.entered = False  # whether a call of a trace was ever recorded
 
     def call(self, key: Hashable, kept: Any, code: Callable[[list[Tensor]], Any], tensors: Sequence[Tensor]) -> None:
         """Run `code` on `tensors`, or record a call of its trace.
@@ -42,6 +43,7 @@ class Repeated:
             self._known.pop(next(iter(self._known)), None)
         self._known[key] = kept, body
         if isinstance(body, Traced):
+            self.entered = True
             call_recorded(body, nodes)
         else:
             code(list(tensors))

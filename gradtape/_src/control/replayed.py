@@ -5,23 +5,28 @@ The trace gets the same ops, lines, reads and names as if the code had run.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.tracebacks import internal
-from gradtape._src.core.declarations.define import verify
-from gradtape._src.core.engine import engine
-from gradtape._src.core.programs import guards, journal
-from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Trace, effectful
+from gradtape._src.core.engine import engine, execution, stages
+from gradtape._src.core.native import twins
+from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, Trace, effectful
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable, hold_all
+
+if TYPE_CHECKING:
+    from gradtape._src.core.programs.op import Attributes, Op
 
 MOST = 16  # the number of keys kept
 TRIES = 4  # the number of records compared before a key is given up
@@ -75,7 +80,7 @@ class Form(NamedTuple):
     left: list[tuple[str, int, int]]
     journaled: list[tuple[int, int]]  # variable, reference
     assigned: list[tuple[int, int]]
-    checked: frozenset[int]
+    checks: list[stages.Check]
     results: list[int]
 
 
@@ -93,6 +98,7 @@ class _Before:
         self.held = [variable._tensor for variable in variables]
         self.variables = {id(variable): number for number, variable in enumerate(variables)}
         self.last = [x[-1] if x else None for x in self._journal()]
+        self.checks: list[tuple[Op, Attributes, list[Node]]] = []  # those of the call
 
     def _unchanged(self) -> tuple[Any, ...]:
         """Return the state that a call must leave as it is to be replayable."""
@@ -123,7 +129,8 @@ def _recorded(code: Code, tensors: Sequence[Tensor], variables: Sequence[Variabl
     before, limit = _Before(trace, variables), trace.limit
     trace.limit = engine.UNBOUNDED
     try:
-        results = code(tensors)
+        with setting(checks=before.checks):
+            results = code(tensors)
     finally:
         trace.limit = limit
     if results is None:
@@ -170,12 +177,11 @@ class Record:
             [(x.how, self._reference(_of(origins, x.origin)), x.moment[1] - self._first) for x in left],
             [(_of(number_of, uid), self._reference(_of(origins, origin))) for uid, _, origin in assigned],
             [(number, self._inside(node)) for number, node in changed],
-            frozenset([i for i, node in enumerate(nodes) if _is_checked(node)]),
+            [stages.Check(op, attrs, tuple(map(self._reference, checked))) for op, attrs, checked in before.checks],
             [self._reference(x.node) for x in results[0]],
         )
         self.structure, self.constants = results[1], self._constants
-        self.variable_avals = [held[variable].aval for variable in used]
-        self.peeked = self._needed_by_checks()
+        self._avals_of_slots = tuple([node.aval for node in (*given, *[held[variable] for variable in used], *self._constants)])
         self.laid_out: tuple[tuple[int, ...], list[tuple[Any, ...]]] = (), []  # the last references, and the keys made with them
         del self._trace, self._slots
 
@@ -216,17 +222,10 @@ class Record:
                 self._slots[node] = slot
         return -1 - slot
 
-    def _needed_by_checks(self) -> list[int]:
-        """Return the arguments on which checked values depend."""
-        keys = self.form.keys
-        stack = [r for i in self.form.checked for r in guards.checked(keys[i][0], keys[i][2:])]
-        seen = set(stack)
-        while stack:
-            reference = stack.pop()
-            further = keys[reference][2:] if reference >= 0 else ()
-            stack += [r for r in further if r not in seen]
-            seen.update(further)
-        return sorted([-1 - r for r in seen if 0 <= -1 - r < self.form.arguments])
+    @functools.cached_property
+    def _checks(self) -> stages.Checks | None:
+        """The checks of the call; None if the host cannot compute what they look at."""
+        return stages.checks(Program(tuple(self.form.keys), tuple(self.avals), self._avals_of_slots, ()), self.form.checks)
 
     def equals(self, other: Record) -> bool:
         """Return whether two calls recorded the same."""
@@ -235,24 +234,20 @@ class Record:
 
     def enter(self, given: Sequence[Node], variables: Sequence[Variable]) -> Results | None:
         """Append the record to the thread's trace; None if the code has to run, as values are missing or wrong."""
-        form = self.form
+        form, checks = self.form, self._checks
         trace = _room()
-        taken = [variables[i]._tensor.node for i in form.read]
-        for i in self.peeked:
-            engine.peek(given[i])
-        if [node.aval for node in taken] != self.variable_avals or any(given[i].value is None for i in self.peeked):
+        slots = [*given, *[variables[i]._tensor.node for i in form.read], *self.constants]
+        if checks is None or tuple([node.aval for node in slots]) != self._avals_of_slots:
             return None
-        slots = [*given, *taken, *self.constants]
+        for i in checks.part.reads:
+            engine.peek(slots[i])
+        if not execution.hold(checks, [node.value for node in slots]):
+            return None  # the code raises the error at its own place
         for node in slots:
             if node.value is None and node.trace is not trace and node not in trace.leaf_index:
                 engine.adopt(trace, node)  # its recomputation comes before the ops that use it
-        first, early = len(trace.nodes), len(trace.early)
-        try:
-            made = self._append(trace, slots)
-        except Exception:  # a check failed: the code raises the error at its own place
-            del trace.nodes[first:], trace.early[early:]
-            return None
-        values = [*made, *slots[::-1]]
+        first = len(trace.nodes)
+        values = [*self._append(trace, slots), *slots[::-1]]
         self._note(trace, first, values, variables)
         return [handle(values[r]) for r in form.results], self.structure
 
@@ -269,12 +264,9 @@ class Record:
             keys = [(*k[:2], *[r + first if r >= 0 else of[r] for r in k[2:]]) for k in self.form.keys]
             self.laid_out = (first, *references), keys  # in one step, since another thread may replay it, too
         code, offset = _line()
-        checked = self.form.checked
         values: list[Any] = [*[None] * len(keys), *slots[::-1]]
         for i, (key, relative, aval) in enumerate(zip(keys, self.form.keys, self.avals, strict=True)):
             inputs = tuple([values[r] for r in relative[2:]])
-            if i in checked:
-                verify(key[0], inputs, key[1])
             node = values[i] = Node(key, inputs, aval, trace, first + i, code, offset)
             nodes.append(node)
         return values[: len(keys)]
@@ -311,12 +303,11 @@ def _of(known: dict[Any, Any], key: Any) -> Any:
     return known[key]
 
 
-def _is_checked(node: Node) -> bool:
-    """Return whether an op's values are checked when it is recorded."""
-    op, attrs = node.key[:2]
-    if op.status is None or op.when is None:
-        return op.status is not None
-    return bool(op.when(*[x.aval for x in node.inputs], **dict(zip(op.attributes, attrs, strict=True))))
+@twins.in_c
+def all_hold(parts: list[Any], held: list[Any]) -> bool:
+    """Return whether these lists, sets and dicts hold these objects one after another: the same ones, not equal ones."""
+    found = itertools.chain.from_iterable([part.values() if isinstance(part, dict) else part for part in parts])
+    return [*map(id, found)] == [*map(id, held)]
 
 
 def _one(some: Node, other: Node) -> bool:

@@ -295,6 +295,8 @@ def guarded(made: Op, index: Node, attrs: Attributes) -> Node:
 def verify(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     """Raise the op's error if its inputs have invalid values."""
     checked = guards.checked(made, nodes)
+    if engine.local.checks is not None:
+        engine.local.checks.append((made, attrs, checked))
     for node in checked:
         engine.peek(node)
     faults.verify(made, attrs, [to_numpy(node) for node in checked])

@@ -253,27 +253,34 @@ def settled(program: Program, arguments: Sequence[Any]) -> bool:
     if "steered" not in program.derived:
         program.derived["steered"] = stages.steered(program)
     known = program.derived["steered"]
-    if known is None or any(not _is_here(arguments[i]) for i in known[0][1]):
+    return known is not None and hold(known, arguments)
+
+
+def hold(checks: stages.Checks, arguments: Sequence[Any]) -> bool:
+    """Return whether the values that checks need are in this process, and all checks hold; one run computes what they look at."""
+    part = checks.part
+    if any((value := arguments[i]) is None or not getattr(value, "is_fully_addressable", True) for i in part.reads):
         return False
-    part, checks = known
-    values = iter(_on_host(part, arguments))
-    return all(guards.holds(op, attrs, [next(values) for _ in range(count)]) for op, attrs, count in checks)
-
-
-def _is_here(value: Any) -> bool:
-    """Return whether a value is known, and in this process."""
-    return value is not None and getattr(value, "is_fully_addressable", True)
+    if part.whole or part.few:
+        values = iter(_on_host(part, arguments))
+    else:
+        values = map(np.asarray, execute(part.program, [arguments[i] for i in part.reads]))
+    return all(guards.holds(op, attrs, [next(values) for _ in references]) for op, attrs, references in checks.made)
 
 
 def _on_host(part: stages.Part, arguments: Sequence[Any]) -> list[Any]:
     """Return the values of a part of a Program, node by node on NumPy."""
-    program, used = part
-    leaves = [*[np.asarray(a) if i in used else a for i, a in enumerate(arguments)], *program.constants]
+    program, hosted = part.program, part.hosted
+    leaves: tuple[Any, ...] = (*[np.asarray(arguments[i]) for i in part.reads], *program.constants)
+    given: list[Any] = [None] * len(leaves)
     values: list[Any] = []
     with arrays.on_host():
-        for (op, attrs, *references), of in zip(program.keys, program.avals, strict=True):
-            inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
-            values.append(inputs[0][attrs[0]] if op is ELEMENT else arrays.run(op, attrs, inputs, of))
+        while (index := len(values)) < len(hosted):
+            if hosted[index]:
+                run_hosted(program.keys, program.avals, hosted, (), values, leaves, given, len(hosted))
+            else:
+                _, (place,), reference = program.keys[index]
+                values.append(values[reference][place])
     return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
 
@@ -528,7 +535,7 @@ def count(node: Any, most: int) -> bool:
             elif (part := stages.of_integers(source.attrs[0], current.attrs[0])) is None:
                 return False
             else:
-                stack.extend([source.inputs[i] for i in part[1]])
+                stack.extend([source.inputs[i] for i in part.reads])
             needed[current.index] = current, part
     for _, (current, part) in sorted(needed.items()):
         given = [n.value for n in current.inputs[0].inputs] if part is not None else []

@@ -171,10 +171,37 @@ class _WrittenOut:
         return self._avals[reference] if reference >= 0 else self._parameters[-1 - reference]
 
 
-Part = tuple[Program, frozenset[int]]  # (a Program, the parameters that it reads)
-Check = tuple[Op, Attributes, int]  # the last: the number of values that the op checks
-MOST = 128  # ops of a part that runs on the host, at most
+MOST = 128  # ops of a part that spares a wait, at most
 MOST_BYTES = 1 << 16  # bytes of the values in such a part, at most
+
+
+class Part(NamedTuple):
+    """The part of a Program that computes some outputs: a Program whose parameters are those that it `reads`.
+
+    `hosted`: for each node, whether it is an op, and no element of a tuple. `whole`: whether all ops are on integers. `few`:
+    whether there are few, on small values.
+    """
+
+    program: Program
+    reads: tuple[int, ...]
+    hosted: tuple[bool, ...]
+    whole: bool
+    few: bool
+
+
+class Check(NamedTuple):
+    """A check of an op's values, at these references."""
+
+    op: Op
+    attrs: Attributes
+    references: tuple[int, ...]
+
+
+class Checks(NamedTuple):
+    """The checks of a Program which can be made before it runs; the outputs of `part` are the values that they look at."""
+
+    part: Part
+    made: tuple[Check, ...]
 
 
 def of_integers(program: Program, output: int) -> Part | None:
@@ -182,34 +209,43 @@ def of_integers(program: Program, output: int) -> Part | None:
     key = "of integers", output
     if key not in program.derived:
         flat = written_out(program)
-        program.derived[key] = _of_integers(flat, [flat.outputs[output]])
-    found: Part | None = program.derived[key]
-    return found
+        program.derived[key] = _little(_part(flat, [flat.outputs[output]]))
+    known: Part | None = program.derived[key]
+    return known
 
 
-def steered(program: Program) -> tuple[Part, list[Check]] | None:
-    """Return the part of a Program that computes the values it checks, and the checks; None if that is not a few integer ops."""
+def steered(program: Program) -> Checks | None:
+    """Return the checks that a Program makes while it runs; None if their values do not come of a few integer ops."""
     flat = written_out(program)
-    checks: list[Check] = []
-    outputs: list[int] = []
-    for op, attrs, *references in flat.keys:
-        if op.guards:
-            values = guards.checked(op, references)
-            checks.append((op, attrs, len(values)))
-            outputs += values
-        elif any(p.guarded for p in op.programs(attrs)):
-            return None
-    part = _of_integers(flat, outputs)
-    return None if part is None else (part, checks)
-
-
-def _of_integers(flat: Program, outputs: Sequence[int]) -> Part | None:
-    kept = flat.needed(outputs)
-    wanted = {*outputs, *[r for i in kept for r in (i, *flat.keys[i][2:])]}
-    whole = all(flat.keys[i][0] is ELEMENT or (flat.keys[i][0].hosted and is_whole(flat.avals[i])) for i in kept)
-    if not whole or len(kept) > MOST or sum([bytes_of(flat.aval_of(r)) for r in wanted]) > MOST_BYTES:
+    if any(p.guarded for op, attrs, *_ in flat.keys if not op.guards for p in op.programs(attrs)):
         return None
-    return flat.sliced(kept, outputs), frozenset([-1 - r for r in wanted if 0 < -r <= arity(flat)])
+    found = checks(flat, [Check(op, attrs, tuple(guards.checked(op, r))) for op, attrs, *r in flat.keys if op.guards])
+    return None if found is None or _little(found.part) is None else found
+
+
+def checks(program: Program, made: Sequence[Check]) -> Checks | None:
+    """Return the checks of values at references of a Program; None if an op that leads to them cannot run on the host."""
+    looked_at = [r for check in made for r in check.references]
+    flat = written_out(program.sliced(range(len(program.keys)), looked_at))
+    part = _part(flat, flat.outputs)
+    return None if part is None else Checks(part, tuple(made))
+
+
+def _little(part: Part | None) -> Part | None:
+    return part if part is not None and part.whole and part.few else None
+
+
+def _part(flat: Program, outputs: Sequence[int]) -> Part | None:
+    kept, count = flat.needed(outputs), arity(flat)
+    if not all(flat.keys[i][0] is ELEMENT or flat.keys[i][0].hosted for i in kept):
+        return None
+    wanted = {*outputs, *[r for i in kept for r in (i, *flat.keys[i][2:])]}
+    reads = tuple(sorted([-1 - r for r in wanted if 0 < -r <= count]))
+    taken = (*reads, *range(count, len(flat.parameters)))
+    program = flat.sliced(kept, outputs, {-1 - p: -1 - k for k, p in enumerate(taken)}, [flat.parameters[p] for p in taken])
+    whole = all(map(is_whole, program.avals))
+    few = len(kept) <= MOST and sum([bytes_of(flat.aval_of(r)) for r in wanted]) <= MOST_BYTES
+    return Part(program, reads, tuple([key[0] is not ELEMENT for key in program.keys]), whole, few)
 
 
 def is_whole(of: Any) -> bool:

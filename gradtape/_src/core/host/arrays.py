@@ -367,7 +367,7 @@ class Primitives:
     @staticmethod
     def reshape(x: Array, shape: Sequence[int]) -> Array:
         """Return `x` in another shape."""
-        return np.reshape(x, shape)
+        return x.reshape(shape)
 
     @staticmethod
     def expand_dims(x: Array, axes: Sequence[int]) -> Array:

@@ -849,6 +849,36 @@ static Outcome twin_still_hold(Twin *self, PyObject *const *args, Py_ssize_t cou
     return DONE;
 }
 
+/* Whether the next of the objects held, at a place that moves on, is this one. */
+static int is_next(PyObject *held, Py_ssize_t *at, PyObject *value) {
+    return *at < PyList_GET_SIZE(held) && PyList_GET_ITEM(held, (*at)++) == value;
+}
+
+/* `replayed.all_hold` */
+static Outcome twin_all_hold(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1])) return TWIN;
+    PyObject *held = args[1], *value;
+    Py_ssize_t at = 0;
+    int same = 1;
+    for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *part = PyList_GET_ITEM(args[0], i);
+        Py_ssize_t place = 0;
+        if (PyDict_Check(part)) {
+            while (same && PyDict_Next(part, &place, NULL, &value)) same = is_next(held, &at, value);
+        } else if (PyList_Check(part)) {
+            for (; same && place < PyList_GET_SIZE(part); place++) same = is_next(held, &at, PyList_GET_ITEM(part, place));
+        } else {
+            PyObject *left = PyObject_GetIter(part);
+            if (left == NULL) return FAILED;
+            for (; same && (value = PyIter_Next(left)) != NULL; Py_DECREF(value)) same = is_next(held, &at, value);
+            Py_DECREF(left);
+            if (PyErr_Occurred()) return FAILED;
+        }
+    }
+    *result = PyBool_FromLong(same && at == PyList_GET_SIZE(held));
+    return DONE;
+}
+
 /* `variable.put_all`; old values are released at the end, so that no Python code runs in between. */
 static Outcome twin_put_all(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !are_sequences(args[0], args[0]) || !are_nodes(args[1])) return TWIN;
@@ -1579,7 +1609,7 @@ static const struct {
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
     {"sought", twin_sought, 0},       {"trainable_reads", twin_trainable_reads, 0}, {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
-    {"run_hosted", twin_run_hosted, 0}, {"spared", twin_spared, 0},
+    {"run_hosted", twin_run_hosted, 0}, {"spared", twin_spared, 0}, {"all_hold", twin_all_hold, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {

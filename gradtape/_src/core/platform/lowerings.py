@@ -49,6 +49,7 @@ class Lowered:
         self.what, self.plain = what, plain
         self.rules: list[Rule] = []
         self._of: dict[str | None, list[Rule]] = {None: [], HOST: []}
+        self._on_host = plain  # what is called there
 
     def add(self, row: Rule) -> None:
         """Append a rule."""
@@ -56,6 +57,8 @@ class Lowered:
         for platform in {None, HOST, *[rule.platform for rule in self.rules]}:
             self._of[platform] = [rule for rule in self.rules if rule.platform in (platform, None)]
         self._of[HOST] += [rule for rule in self.rules if rule.platform == "cpu"]
+        first = next(iter(self._of[HOST]), None)
+        self._on_host = self.plain if first is None else self._chosen_on_host if first.when else first.rule
 
     def chosen(self, platform: str | None, *arrays: Any, **attributes: Any) -> Callable[..., Any]:
         """Return the first rule for a platform that applies to arrays of these shapes, or else the plain function.
@@ -67,10 +70,12 @@ class Lowered:
                 return row.rule
         return self.plain
 
+    def _chosen_on_host(self, *arrays: Any, **attributes: Any) -> Any:
+        return self.chosen(HOST, *arrays, **attributes)(*arrays, **attributes)
+
     def __call__(self, *arrays: Any, **attributes: Any) -> Any:
         if is_on_host():
-            rule = self.chosen(HOST, *arrays, **attributes) if self._of[HOST] else self.plain
-            return rule(*arrays, **attributes)
+            return self._on_host(*arrays, **attributes)
         default = self.chosen(None, *arrays, **attributes)
         rules = {p: self.chosen(p, *arrays, **attributes) for p in self._of if p not in (None, HOST)}
         others: Any = {p: functools.partial(rule, **attributes) for p, rule in rules.items() if rule is not default}

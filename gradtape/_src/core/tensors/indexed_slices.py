@@ -52,7 +52,7 @@ class IndexedSlices:
         if self._dense_shape is None:
             return TensorShape(None)
         node = self._dense_shape.node
-        extents = constant_folding.folded(node) if node.value is None else np.asarray(node.value)
+        extents = constant_folding.folded(node) if node.value is None else np.asarray(node.value).tolist()
         return TensorShape([None] * node.aval.size if extents is None else extents)
 
     @property

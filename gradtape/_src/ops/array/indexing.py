@@ -66,7 +66,8 @@ def _downwards(strides):
     return tuple([axis for axis, stride in enumerate(strides) if stride < 0])
 
 
-def _take(x, begin, axes, sizes, strides):
+@lowered("a window of an array")
+def _take(x, begin, *, axes, sizes, strides):
     if axes:
         x = lax.dynamic_slice(x, _starts(begin, axes, x.shape), sizes)
     elif sizes != x.shape:
@@ -106,21 +107,25 @@ lowering(
 )
 
 
-def _window_of(x, begin, axes, sizes, strides):
+def _window_of(x, begin, *, axes, sizes, strides):
     """Take a window from an array in NumPy, the kernel on the host."""
+    first = [0] * len(sizes)
     for axis, start in zip(axes, begin, strict=True):
-        x = x.take(np.arange(sizes[axis]) + np.clip(start, 0, x.shape[axis] - sizes[axis]), axis)
-    x = x[(*[slice(size) for size in sizes], ...)]
-    return x[(*[slice(None, None, stride) for stride in strides], ...)]
+        first[axis] = min(max(int(start), 0), x.shape[axis] - sizes[axis])
+    bounds = zip(first, sizes, strides, strict=True)
+    return x[tuple([slice(f, f + n, s) if s > 0 else slice(f + n - 1, f - 1 if f else None, s) for f, n, s in bounds])]
+
+
+lowering(_take, platform=HOST, rule=_window_of, because="NumPy takes a window with strides in one step")
 
 
 @op(
     "StridedSlice", saves="begin", mixed=True, infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
-    strings=lambda input, *begin, axes, sizes, strides, shape: _window_of(input, begin, axes, sizes, strides).reshape(shape),
+    strings=lambda input, *begin, shape, **window: _window_of(input, begin, **window).reshape(shape),
     operator="strided_slice", traits="takes linear_in_first hands_on", folds=True,
 )  # fmt: skip
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
-    return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
+    return lax.reshape(_take(input, begin, axes=axes, sizes=sizes, strides=strides), shape)
 
 
 @gradient(_strided_slice)
@@ -152,11 +157,11 @@ def _(ddx, dy, begin, *, axes, sizes, strides):
 
 @op(
     "Slice", saves="begin", mixed=True, infer=lambda input, *begin, axes, size: aval(size, input.dtype),
-    strings=lambda input, *begin, axes, size: _window_of(input, begin, axes, size, (1,) * input.ndim),
+    strings=lambda input, *begin, axes, size: _window_of(input, begin, axes=axes, sizes=size, strides=(1,) * input.ndim),
     traits="takes hands_on",
 )  # fmt: skip
 def _slice(input, *begin, axes, size):
-    return _take(input, begin, axes, size, (1,) * input.ndim)
+    return _take(input, begin, axes=axes, sizes=size, strides=(1,) * input.ndim)
 
 
 @gradient(_slice)
@@ -179,7 +184,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
 
 def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
     """Assign to a window of an array of strings, on the host."""
-    places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes, sizes, strides).reshape(shape)
+    places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes=axes, sizes=sizes, strides=strides).reshape(shape)
     result = value.copy()
     update = update if shape else update.reshape(())
     result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
