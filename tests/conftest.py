@@ -38,12 +38,13 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     if not config.getoption("--long"):
-        config.hook.pytest_deselected(items=[item for item in items if "long" in item.keywords])
-        items[:] = [item for item in items if "long" not in item.keywords]
+        long = {item for item in items if "long" in item.keywords}
+        config.hook.pytest_deselected(items=[*long])
+        items[:] = [item for item in items if item not in long]
 
 
 def pytest_collection_finish():
-    keep_what_lives()
+    gc.freeze()  # without a collection: it takes most of a second, and frees little
     gc.enable()
     gc.set_threshold(20_000, 20, 20)  # and rarely later, as JAX creates many objects while tracing
     import jax.monitoring  # here, as the process that only distributes the tests does not need it

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -214,8 +214,13 @@ class Source:
 
 def sources(*folders: str) -> list[Source]:
     """The Python files under `folders` of the repository."""
-    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return [Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
+    return [read_source(path) for path in sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))]
+
+
+@cache
+def read_source(path: Path) -> Source:
+    """The file at `path`, which is read and parsed once for all rules."""
+    return Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
 
 
 def folder_of(module: str) -> str | None:

@@ -1,7 +1,7 @@
 """What kernels use of `jnp` and `lax` has a twin on NumPy arrays, but for what only ops that are not hosted use."""
 
 from gradtape._src.core.host.arrays import Numbers, Primitives
-from tests.architecture.rules import ROOT, Source
+from tests.architecture.rules import sources
 
 NONE = {
     "jax.lax.associative_scan", "jax.lax.bessel_i0e", "jax.lax.bessel_i1e", "jax.lax.betainc",
@@ -22,10 +22,8 @@ def twin(name):
 
 def used():
     """Yield the names that the library uses of the modules of `core.arrays`."""
-    for path in (ROOT / "gradtape" / "_src").rglob("*.py"):
-        text = path.read_text("utf-8")
-        if "gradtape._src.core.platform.arrays import" in text:
-            source = Source(str(path.relative_to(ROOT)), text)
+    for source in sources("gradtape/_src"):
+        if "gradtape._src.core.platform.arrays import" in source.text:
             yield from [name for _, name in source.mentions() if name.startswith(("jax.numpy.", "jax.lax."))]
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.rules import read_source
+
 SOURCE = Path(__file__).parents[2] / "gradtape/_src"
 LONGEST = 25  # words of a sentence
 FORMULA = re.compile(r"[=≤≥Σ∫√·→]|`[^`]*`")  # what is read by the eye and not aloud: counted as one word
@@ -68,7 +70,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 def test_docstrings(folder):
     wrong = []
     for file in sorted((SOURCE / folder).rglob("*.py")):
-        tree = ast.parse(file.read_text("utf-8"))
+        tree = read_source(file).tree
         at = f"{file.relative_to(SOURCE)}:"
         for node in functions(tree):
             docstring = ast.get_docstring(node)

@@ -75,7 +75,7 @@ AS_PYTHON = {
 def test_a_script_runs_as_under_python(folder, script, arguments):
     (folder / "neighbour.py").touch()
     (folder / "script.py").write_bytes(script if isinstance(script, bytes) else script.encode())
-    expected, received = run(PYTHON, folder, *arguments), run(GRADTAPE_RUN, folder, *arguments)
+    expected, received = run(PYTHON, folder, *arguments), run_forked(GRADTAPE_RUN, folder, *arguments)
     assert (received.returncode, received.stdout, received.stderr) == (
         expected.returncode,
         expected.stdout,

@@ -85,7 +85,7 @@ def test_second_order_and_forward_mode():
         np.testing.assert_allclose(derivative(of[1], x, v), derivative(of[0], x, v), 1e-9, 1e-12)
 
 
-BATCH, LENGTH, HEADS, DEPTH, BLOCKS = 5, 64, 4, 64, 6
+BATCH, LENGTH, HEADS, DEPTH, BLOCKS = 5, 64, 4, 64, 4
 
 
 def normalized(x):

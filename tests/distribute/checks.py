@@ -8,6 +8,8 @@ import sys
 import traceback
 from pathlib import Path
 
+from tests.light import leave_out
+
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(HERE.parents[1])}
 
@@ -26,6 +28,7 @@ def outcomes_of(program, environment=ENVIRONMENT):
 
 def report(program):
     """Call the checks among the globals of a program, and print their outcomes."""
+    leave_out()
     print(json.dumps({name: _outcome(check) for name, check in list(program.items()) if name.startswith("check_")}))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import gradtape as tf  # `tf.keras` is imported in the ways that need it: that takes longer than the others
 
 way = sys.argv[1]
+sys.modules |= dict.fromkeys(("matplotlib", "sklearn"))  # which Keras would import
 strategy = tf.distribute.FullyShardedStrategy(min_bytes=256) if way == "parts" else tf.distribute.MultiWorkerMirroredStrategy()
 assert strategy.extended._in_multi_worker_mode() == (jax.process_count() > 1)  # libraries ask
 me = jax.process_index()

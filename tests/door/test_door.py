@@ -20,6 +20,7 @@ from gradtape._src.core.base import hooks
 from keras_gradtape import choosing
 from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
+from tests.light import LIGHT
 
 IN_TURN = Path(__file__).with_name("in_turn.py")
 TOUCHED = Path(__file__).with_name("touched.txt")  # written down after public packages were searched
@@ -316,7 +317,7 @@ print(model.predict(tf.ones([2, 3]), verbose=0).shape, len(fitted.history["loss"
 def test_classes_have_the_modules_of_tensorflows(tmp_path):
     """Other libraries tell by them whose a tensor is; a copy by pickle, and Keras, find their way."""
     done = subprocess.run(
-        [sys.executable, "-c", NAMED],
+        [sys.executable, "-c", LIGHT + NAMED],
         capture_output=True,
         text=True,
         timeout=120,
@@ -424,7 +425,7 @@ def test_a_program_that_asks_keras_for_tensorflow_gets_gradtape(tmp_path, order,
     """
     program, starts = tmp_path / "program.py", tmp_path / "starts.py"
     program.write_text(
-        f"import os\nos.environ['KERAS_BACKEND'] = 'tensorflow'\n{order}\n"
+        f"{LIGHT}\nimport os\nos.environ['KERAS_BACKEND'] = 'tensorflow'\n{order}\n"
         "print(keras.backend.backend(), keras.config.backend(), tf.keras.backend.backend())\n"
         f"print(isinstance(keras.ops.ones(2), tf.Tensor), tf.__version__)\n{more}"
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from tests.light import LIGHT
 
 # What a JAX program computes and finds, with functions that it traces and compiles anew each time.
 FACTS = """
@@ -90,7 +91,7 @@ json.dump({"found": found, "dtypes": [x.dtype.name for x in given]}, sys.stdout)
 def ran(program, **environment):
     """Return what a program writes, run in a process of its own."""
     environment = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "JAX_NUMPY_DTYPE_PROMOTION")} | environment
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=200)
+    done = subprocess.run([sys.executable, "-c", LIGHT + program], env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -6,10 +6,10 @@ from tests.fuzz.op_programs import CHUNK, Pool, draw, holding
 from tests.fuzz.table import ROWS, USABLE
 from tests.fuzz.ways import by_jax_at_once, differences, reduced, run
 
-FEW = 120  # programs by default, of which the first OTHER run in other ways, too: each of those takes twice as long
+FEW = 120  # programs of few kernels, of which the first OTHER run in other ways, too: each of those takes twice as long
 OTHER = 36
 LONG = 100  # tests of CHUNK programs in a long run: 10,000 in all
-HALF = FEW // 2  # programs in a test
+PART = 40  # programs in a test; the last of these tests belongs to the long ones
 TOGETHER = 20  # programs that are one for JAX
 OTHERS = ("op by op", "function", "graph", "compiled")
 SMALL = {"rows": 3, "free": 2, "shapes": 2}  # what the programs of a default run draw from: few kernels are compiled
@@ -32,10 +32,10 @@ def one_other(seed):
     return (OTHERS[seed // 3 % len(OTHERS)],) if seed < OTHER and seed % 3 == 0 else ()
 
 
-@pytest.mark.parametrize("first", range(0, FEW, HALF))
+@pytest.mark.parametrize("first", [*range(0, FEW - PART, PART), pytest.param(FEW - PART, marks=pytest.mark.long)])
 def test_recorded_programs_and_jax_agree(first, count):
     pool = Pool.of(0, **SMALL)
-    for begin in range(first, first + HALF, TOGETHER):
+    for begin in range(first, first + PART, TOGETHER):
         compare(range(begin, begin + TOGETHER), one_other, count, pool)
 
 

@@ -13,9 +13,9 @@ NO_CARD = "no GPU that JAX knows; GRADTAPE_TEST_CARD=cpu takes the CPU in its pl
 def pytest_collection_modifyitems(config, items):
     """Without `-m gpu` only the sample is left; it runs on whatever device there is."""
     if "gpu" not in (config.getoption("-m") or ""):
-        left_out = [i for i in items if i.get_closest_marker("gpu") and not i.get_closest_marker("sample")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        left_out = {i for i in items if i.get_closest_marker("gpu") and not i.get_closest_marker("sample")}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ import pytest
 import gradtape as tf
 from keras_gradtape import edits, hook, versions
 from tests.keras import edits_page
+from tests.light import LIGHT
 
 ROOT = Path(__file__).parents[2]
 KERAS = versions.described(importlib.util.find_spec("keras"))
@@ -200,7 +201,7 @@ def run(code, *paths, starts=True):
     """Run `code` with `paths` first on the path; without `starts` Python reads no `.pth` file."""
     environment = {**os.environ, "KERAS_BACKEND": "gradtape"}
     environment["PYTHONPATH"] = os.pathsep.join([*map(str, paths), str(ROOT), *([] if starts else filter(None, sys.path))])
-    command = [sys.executable, *([] if starts else ["-S"]), "-c", code]
+    command = [sys.executable, *([] if starts else ["-S"]), "-c", LIGHT + code]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 

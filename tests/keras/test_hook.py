@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests import forked
+from tests.light import LIGHT
 
 DENSE = """
 import numpy as np
@@ -20,7 +21,7 @@ def run(code, backend=None):
     environment = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"}
     if backend is not None:
         environment["KERAS_BACKEND"] = backend
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", LIGHT + code]
     if code.startswith("import gradtape as tf"):
         return forked.run(command, env=environment)
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)

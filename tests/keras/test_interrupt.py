@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from tests.light import LIGHT
 
 CHILD = '''
 import gc, signal, sys
@@ -84,7 +85,7 @@ print("and on", interrupted.finished - finished)
 def test_every_weight_and_slot_is_that_of_the_last_finished_step(how, tmp_path):
     """Values of a step that did not finish are nowhere, and training goes on."""
     moments = [0.02, 0.05, 0.031, 0.11, 0.043, 0.0701, 0.0333, 0.0917]
-    command = [sys.executable, "-c", CHILD, how, str(len(moments))]
+    command = [sys.executable, "-c", LIGHT + CHILD, how, str(len(moments))]
     said = tmp_path / "errors"
     with said.open("w") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
         steps = 0

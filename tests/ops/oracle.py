@@ -1,4 +1,4 @@
-"""What JAX makes of the references of rows: values and gradients. A program takes long to compile, so neighbours share one."""
+"""What JAX makes of the references of rows: values and gradients. Rows that are computed together share a program."""
 
 import jax
 import jax.numpy as jnp
@@ -7,48 +7,28 @@ import numpy as np
 
 from tests.ops.spy import several
 
-TOGETHER = 8  # rows in a program
 
+def compute(rows, traced):
+    """JAX's results of each of `rows`, or the exception of one that it cannot trace; `traced(row)` is `(function, arguments)`."""
+    calls, found = {}, {}
+    for i, row in enumerate(rows):
+        try:
+            calls[i] = traced(row)
+        except Exception as error:
+            found[i] = error
 
-class Together:
-    """Results of rows, computed by JAX for some neighbours in `rows` at once; `traced(row)` is `(function, arguments)`.
-
-    What cannot be traced is raised when that row is asked for, and hurts no other.
-    """
-
-    def __init__(self, rows, traced):
-        self.rows, self.traced, self.found = list(rows), traced, {}
-
-    def __call__(self, row):
-        if row not in self.found:
-            first = self.rows.index(row) // TOGETHER * TOGETHER
-            self.found.update(self.compute(self.rows[first : first + TOGETHER]))
-        found = self.found[row]
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    def compute(self, rows):
-        """The results of each of `rows`, or the exception."""
-        calls, found = {}, {}
-        for i, row in enumerate(rows):
+    def every(arguments):
+        results = {}
+        for i, (function, _) in calls.items():
             try:
-                calls[i] = self.traced(row)
+                results[i] = function(*arguments[i])
             except Exception as error:
                 found[i] = error
+        return results
 
-        def every(arguments):
-            results = {}
-            for i, (function, _) in calls.items():
-                try:
-                    results[i] = function(*arguments[i])
-                except Exception as error:
-                    found[i] = error
-            return results
-
-        with jax.numpy_dtype_promotion("standard"), np.errstate(all="ignore"):
-            found |= jax.jit(every)({i: arguments for i, (_, arguments) in calls.items()})
-        return {row: found[i] for i, row in enumerate(rows)}
+    with jax.numpy_dtype_promotion("standard"), np.errstate(all="ignore"):
+        found |= jax.jit(every)({i: arguments for i, (_, arguments) in calls.items()})
+    return {row: found[i] for i, row in enumerate(rows)}
 
 
 def values(row):

@@ -16,10 +16,10 @@ from gradtape._src.core.values.dim import unknown
 from gradtape._src.core.values.ways import Path, following
 from tests.ops import oracle
 from tests.ops.hosted import ROUNDED, SINGLE, Compared, agree
-from tests.ops.oracle import Together
 from tests.ops.rows import BROKEN, FAMILIES, LEADING, ROWS
 from tests.ops.spy import reads, recorded, several
 from tests.ops.table import generator
+from tests.ops.together import Together, in_step
 
 STEP = 1e-3
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "complex64": 1e-5}
@@ -46,7 +46,7 @@ def whole(pytestconfig):
 
 @pytest.fixture(scope="session")
 def values_by_jax():
-    return Together(ROWS.values(), oracle.values)
+    return Together(ROWS.values(), lambda rows: oracle.compute(rows, oracle.values))
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +56,11 @@ def gradients_by_jax(whole):
 
 def gradients_of(rows, whole):
     """JAX's gradients; of second order only where `whole`, as they take long to compile and numeric ones say the same."""
-    return Together(rows, lambda row: oracle.gradients(Differentiated(row, order_of(row, whole) if whole else 1)))
+
+    def traced(row):
+        return oracle.gradients(Differentiated(row, order_of(row, whole) if whole else 1))
+
+    return Together(rows, lambda rows: oracle.compute(rows, traced))
 
 
 def references(row, by_jax):
@@ -89,23 +93,35 @@ def test_rows_can_be_imported(family):
         raise BROKEN[family]
 
 
-@rows()
-def test_forward(row, whole, values_by_jax, count):
-    """In each dtype against the reference: compiled as one program.
+@pytest.fixture(scope="session")
+def values(whole):
+    return Together(ROWS.values(), lambda rows: in_step(rows, lambda row: steps_of_values(row, whole)))
 
-    Where NumPy runs the row's ops, only the arguments' own dtype is compiled by default, and the others run on the host. The
-    leading row of an op that has no gradient runs there in that dtype, too; `test_gradient` does so for the others.
-    """
+
+def steps_of_values(row, whole):
+    """The arguments for each dtype, the dtype that the row's have, the dtypes left to the host, the results for the others."""
     calls = {dtype: row.arguments(dtype) for dtype in row.dtypes}
     # Besides the program of all dtypes the arguments as they are, which mostly are those of one of the dtypes.
     own = next((dtype for dtype, arrays in calls.items() if same_dtypes(arrays, row.args)), "as given")
     calls.setdefault(own, row.args)
     on_numpy = {*calls} - {own} if not whole and row.ops and all(ops[type].hosted for type in row.ops) else set()
-    together = {}
+    compiled = {}
     for dtype, arrays in calls.items():
         if dtype not in on_numpy:
             with noted(dtype):
-                together[dtype] = several(row.call(*[tf.constant(array) for array in arrays]))
+                compiled[dtype] = several(row.call(*[tf.constant(array) for array in arrays]))
+    yield
+    return calls, own, on_numpy, compiled
+
+
+@rows()
+def test_forward(row, whole, values, values_by_jax, count):
+    """In each dtype against the reference: compiled as one program.
+
+    Where NumPy runs the row's ops, only the arguments' own dtype is compiled by default, and the others run on the host. The
+    leading row of an op that has no gradient runs there in that dtype, too; `test_gradient` does so for the others.
+    """
+    calls, own, on_numpy, together = values(row)
     expected = references(row, values_by_jax)
     for dtype in row.dtypes:
         with noted(dtype), contextlib.ExitStack() as stack:
@@ -157,17 +173,28 @@ def dtype_of(value, dtype):
     return COMPLEX.get(real_part, "complex128") if value.dtype == np.complex128 else value.dtype.name
 
 
+@pytest.fixture(scope="session")
+def special_values():
+    return Together([row for row in ROWS.values() if row.special], lambda rows: in_step(rows, steps_of_special))
+
+
+def steps_of_special(row):
+    calls = call_special(row)
+    yield
+    return calls
+
+
 @rows(lambda row: row.special)
-def test_special(row, count):
+def test_special(row, special_values, count):
     """Compiled, and on the host."""
-    check_special(row)
+    compare_special(row, special_values(row))
     with on_host(), noted("on the host"):
-        check_special(row)
+        compare_special(row, call_special(row))
     count("op table: special values", len(row.special))
 
 
-def check_special(row):
-    """All are recorded before the first is read, so that they run as one program."""
+def call_special(row):
+    """The results, and their gradients, for each of the row's special arguments."""
     calls = []
     for arguments, _, *gradient in row.special:
         tensors = [tf.constant(a) for a in (arguments if isinstance(arguments, tuple) else (arguments,))]
@@ -176,6 +203,10 @@ def check_special(row):
             results = several(row.call(*tensors))
         received = tape.gradient([result for result in results if inexact(result)], tensors) if gradient else []
         calls.append((results, [None if dx is None else tf.convert_to_tensor(dx) for dx in received]))
+    return calls
+
+
+def compare_special(row, calls):
     for (arguments, value, *gradient), (results, received) in zip(row.special, calls, strict=True):
         for result, number in zip(results, several(value) if isinstance(value, tuple) else (value,), strict=True):
             close(np.asarray(result.numpy()), np.asarray(number), special_tolerance(result), str(arguments))
@@ -255,31 +286,34 @@ class Differentiated:
     def derivatives(self, x, c):
         """For arrays `x` and `c` the float results `y(x)`, their gradients, and those of `⟨u, gradient(x, c)⟩` to x and to c.
 
-        All are lists of arrays (None: nothing flows), computed by one program, which is the same for other numbers.
+        All are lists of tensors (None: nothing flows), of one program, which is the same for other numbers.
         """
         x, c = [tf.constant(a) for a in x], [tf.constant(a) for a in c]
         if self.order < 2:
-            return (*map(arrays_of, self.gradient(x, c)), None, None)
+            return (*self.gradient(x, c), None, None)
         with tf.GradientTape() as tape:
             tape.watch([x, c])
             y, gradients = self.gradient(x, c)
         received = [(dx, u) for dx, u in zip(gradients, self.u, strict=True) if dx is not None]
         to_x, to_c = tape.gradient([dx for dx, _ in received], [x, c], output_gradients=[tf.constant(u) for _, u in received])
-        return tuple([arrays_of(tensors) for tensors in (y, gradients, to_x, to_c)])
+        return y, gradients, to_x, to_c
 
-    def scalars(self, x, c):
-        """`⟨c, y(x)⟩` and `⟨u, gradient(x, c)⟩` for arrays `x` and `c`: what first and second order differentiate."""
-        y, gradients, *_ = self.derivatives(x, c)
-        return inner(y, c), inner(gradients, self.u)
+    def scalars(self, y, gradients, *_):
+        """`⟨c, y(x)⟩` and `⟨u, gradient(x, c)⟩`: what first and second order differentiate."""
+        return inner(y, self.c), inner(gradients, self.u)
 
 
 def arrays_of(tensors):
     return [None if t is None else np.asarray(tf.convert_to_tensor(t)) for t in tensors]
 
 
-def slope(function, step=STEP):
-    """The derivative at 0 of a function of one number that gives several, to fourth order in the step."""
-    near, far = [np.subtract(function(h), function(-h)) for h in (step, 2 * step)]
+def read(lists):
+    return [None if tensors is None else arrays_of(tensors) for tensors in lists]
+
+
+def slope(at, step=STEP):
+    """The derivative at 0 of several numbers, of which `at` has those at some steps, to fourth order in the step."""
+    near, far = [np.subtract(at[h], at[-h]) for h in (step, 2 * step)]
     return (8 * near - far) / (12 * step)
 
 
@@ -293,40 +327,72 @@ def order_of(row, whole):
     return min(row.order, 2 if whole or (row in LEADING and row.ops) else 1)
 
 
+@pytest.fixture(scope="session")
+def derivatives(whole):
+    return derivatives_of(ROWS.values(), whole)
+
+
+def derivatives_of(rows, whole):
+    """What `steps_of_derivatives` gives for a row. Those of one order are as many programs, which rows can share."""
+
+    def compute(some):
+        return in_step(some, lambda row: steps_of_derivatives(row, order_of(row, whole)))
+
+    of_order = [[row for row in rows if differentiable(row) and order_of(row, whole) == order] for order in (1, 2)]
+    first, second = [Together(some, compute) for some in of_order]
+    return lambda row: (first if order_of(row, whole) == 1 else second)(row)
+
+
+def steps_of_derivatives(row, order):
+    """A `Differentiated`, its derivatives as arrays, and pairs of one and its numeric value: `{what: (received, number)}`."""
+    it = Differentiated(row, order)
+    yield  # so that the first program has no more than the others
+
+    def computed(x, c):
+        found = it.derivatives(x, c)
+        yield
+        return read(found)
+
+    v = [random_like(x, f"direction {i}") for i, x in enumerate(it.x)]
+    w = [random_like(c, f"second direction {i}") for i, c in enumerate(it.c)]
+    found = _, first, to_x, to_c = yield from computed(it.x, it.c)
+    at = {}
+    for h in (STEP, -STEP, 2 * STEP, -2 * STEP):
+        at[h] = it.scalars(*(yield from computed([x + h * d for x, d in zip(it.x, v, strict=True)], it.c)))
+    along_x = slope(at)
+    pairs = {"first order": (inner(first, v), along_x[0])}
+    if it.order == 2:
+        along_c = it.scalars(*(yield from computed(it.x, w)))[1]  # the gradient is linear in c
+        pairs["second order"] = inner(to_x, v), along_x[1]
+        pairs["second order, to the incoming gradient"] = inner(to_c, w), along_c
+    return it, found, pairs
+
+
 @rows(differentiable)
-def test_gradient(row, whole, gradients_by_jax, count):
+def test_gradient(row, whole, derivatives, gradients_by_jax, count):
     """Against the numeric derivative in a random direction, to second order in the leading rows; and against JAX's.
 
     In the leading row of an op also op by op on the host, of first order unless the row has ops that only the second has.
     """
-    it = Differentiated(row, order_of(row, whole))
-    second_order = it.order == 2
-    y, first, to_x, to_c = it.derivatives(it.x, it.c)
+    it, (y, first, to_x, to_c), pairs = derivatives(row)
     for x, dx in zip(it.x, first, strict=True):
         assert dx is None or (dx.shape, dx.dtype) == (x.shape, x.dtype), f"gradient is {dx.dtype}{dx.shape}"
-    v = [random_like(x, f"direction {i}") for i, x in enumerate(it.x)]
-    w = [random_like(c, f"second direction {i}") for i, c in enumerate(it.c)]
-
-    along_x = slope(lambda h: it.scalars([x + h * d for x, d in zip(it.x, v, strict=True)], it.c))
-    numbers(inner(first, v), along_x[0], row.tolerance, "first order")
-    if second_order:
-        numbers(inner(to_x, v), along_x[1], row.tolerance * 10, "second order")
-        along_c = it.scalars(it.x, w)[1]  # the gradient is linear in c
-        numbers(inner(to_c, w), along_c, row.tolerance, "second order, to the incoming gradient")
+    for what, (received, number) in pairs.items():
+        numbers(received, number, row.tolerance * (1 if what == "first order" else 10), what)
     if row.oracle:
         compare_with_jax(it, [first, to_x, to_c], gradients_by_jax(row))
     if whole or (row in LEADING and row.ops):
         it.order = 1
         with on_host() as looks, noted("on the host"):
-            alone = it.derivatives(it.x, it.c)
+            alone = read(it.derivatives(it.x, it.c))
         agree_with_compiled(row, alone[0] + alone[1], y + first)
         if looks.missing(row):
             it.order = row.order
             with on_host(looks), noted("on the host"):
-                it.derivatives(it.x, it.c)
+                read(it.derivatives(it.x, it.c))
         assert not looks.missing(row), f"hosted ops that the row covers, which did not run: {looks.missing(row)}"
     count("op table: gradients of first order")
-    if second_order:
+    if "second order" in pairs:
         count("op table: gradients of second order")
 
 
