@@ -110,7 +110,7 @@ def test_operations_of_a_graph():
             assert session.run([one, queue.size()])[0] == 1.0 and session.run(one + 1) == 3.0
             session.run(queue.close())
             assert session.run(rest).tolist() == [3.0]
-            with pytest.raises(tf.errors.OutOfRangeError):
+            with pytest.raises(tf.errors.OutOfRangeError, match="is closed and has insufficient elements"):
                 session.run(rest)
 
 

@@ -101,6 +101,11 @@ class QueueBase:
     """A queue: its elements are tuples of tensors, of `dtypes` and `shapes`. `queue_ref` holds them; `names` makes dicts of them.
 
     Calls wait, as in TensorFlow: `enqueue` for room, `dequeue` for an element. Other threads, or `close`, end the wait.
+
+    >>> queues = [tf.queue.FIFOQueue(3, tf.int32) for _ in range(2)]
+    >>> tf.queue.QueueBase.from_list(1, queues).enqueue(4)
+    >>> [int(queue.size()) for queue in queues]
+    [0, 1]
     """
 
     @public

@@ -78,13 +78,15 @@ def _weighted(pixels, axis, read):
 
 @public
 def ImageProjectiveTransformV3(*, images, transforms, output_shape, fill_value, interpolation, fill_mode="CONSTANT", name=None):
-    """Return images whose pixel (x, y) is the pixel ((a₀x + a₁y + a₂) / k, (b₀x + b₁y + b₂) / k) of the given ones.
+    """Return images seen through projective transforms: a new pixel (x, y) is an old pixel (x', y').
 
-    `images` is [batch, height, width, channels]; `transforms` has a row a₀ a₁ a₂ b₀ b₁ b₂ c₀ c₁ for each image or one for all,
-    float32, and k is c₀x + c₁y + 1. `output_shape` is the new (height, width). `interpolation` is "NEAREST" or "BILINEAR".
+    With k = c₀x + c₁y + 1, x' is (a₀x + a₁y + a₂) / k. So y' is (b₀x + b₁y + b₂) / k.
 
-    Outside of an image is `fill_value` for the mode "CONSTANT", the nearest pixel for "NEAREST", the image again for "WRAP",
-    and its mirror image for "REFLECT". InvalidArgumentError for other shapes, interpolations and modes.
+    `images` is [batch, height, width, channels]; `transforms` is float32, and has a row for each image, or one for all:
+    a₀ a₁ a₂ b₀ b₁ b₂ c₀ c₁. `output_shape` is the new (height, width). `interpolation` is "NEAREST" or "BILINEAR".
+
+    `fill_mode` says what is outside of an image: `fill_value` for "CONSTANT", the nearest pixel for "NEAREST". For "WRAP" the
+    image comes again, for "REFLECT" its mirror image. InvalidArgumentError for other shapes, interpolations and modes.
 
     Gradients are those of the interpolation, to images and transforms. TensorFlow's are images seen through the inverse
     transforms.
