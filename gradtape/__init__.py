@@ -28,6 +28,7 @@ with _importing():
         optimizers as optimizers,
         profiler as profiler,
         quantization as quantization,
+        queue as queue,
         ragged as ragged,
         raw_ops as raw_ops,
         saved_model as saved_model,

@@ -6,6 +6,7 @@ from gradtape._src.ops.array.raw import (
     UniqueV2 as UniqueV2,
     UniqueWithCountsV2 as UniqueWithCountsV2,
 )
+from gradtape._src.ops.image.projective import ImageProjectiveTransformV3 as ImageProjectiveTransformV3
 from gradtape._src.ops.linalg.raw import Einsum as Einsum, MatrixDiagPartV2 as MatrixDiagPartV2
 from gradtape._src.ops.math.raw import IgammaGradA as IgammaGradA, SigmoidGrad as SigmoidGrad, TanhGrad as TanhGrad
 from gradtape._src.ops.nn.raw import (

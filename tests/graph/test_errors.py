@@ -120,3 +120,28 @@ def test_a_placeholder_needs_a_graph():
 def test_reset_of_a_nested_graph():
     with tf.Graph().as_default(), pytest.raises(AssertionError, match="clear nested graphs"):
         tf.reset_default_graph()
+
+
+def test_a_false_assertion_is_an_operation_that_fails_in_a_run():
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        checked = tf.Assert(tf.constant(10) < 10, [10])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="to be true"):
+            session.run(checked)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tf.roll([1, 2], 1, -3), "is out of range"),
+        (lambda: tf.roll([1, 2], [[1]], 0), "shift must be a scalar or a 1-D vector"),
+        (lambda: tf.broadcast_to([1, 2], [2, 1]), "Unable to broadcast tensor of shape"),
+        (lambda: tf.broadcast_to(tf.zeros([2, 3]), [3, 3]), "Incompatible shapes"),
+    ],
+)
+def test_what_a_graph_refuses_is_also_an_invalid_argument(call, words):
+    with tf.Graph().as_default():
+        for kind in (ValueError, tf.errors.InvalidArgumentError):
+            with pytest.raises(kind, match=words):
+                call()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        call()

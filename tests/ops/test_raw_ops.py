@@ -168,3 +168,59 @@ def test_arguments_are_given_by_name():
 def test_signatures_are_tensorflows():
     assert str(inspect.signature(tf.raw_ops.LeakyRelu)) == "(*, features, alpha=0.2, name=None)"
     assert {"Sum", "MaxPoolGrad", "ReluGrad"} <= set(dir(tf.raw_ops))
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("CONSTANT", [[9.0, 5.25, 4.125], [9.0, 9.0, 9.0]]),
+        ("NEAREST", [[0.5, 1.5, 2.5], [2.0, 2.0, 2.5]]),
+        ("REFLECT", [[1.0, 1.5, 2.5], [2.5, 1.5, 1.0]]),
+        ("WRAP", [[1.5, 2.5, 0.5], [1.0, 1.0, 0.5]]),
+    ],
+)
+def test_projective_transforms_fill_the_outside_of_an_image(mode, expected):
+    given = {"output_shape": [2, 3], "fill_value": 9.0, "interpolation": "BILINEAR", "fill_mode": mode}
+    transforms = [[1.0, 0.0, -1.5, 0.5, 1.5, 0.25, 0.0, 0.0]]
+    found = tf.raw_ops.ImageProjectiveTransformV3(images=tf.reshape(tf.range(4.0), [1, 2, 2, 1]), transforms=transforms, **given)
+    np.testing.assert_allclose(found[0, :, :, 0], expected, rtol=1e-6)
+
+
+def test_projective_transforms_of_integers_and_of_what_is_infinitely_far():
+    x = tf.reshape(tf.constant([0, 10, 20, 30], tf.uint8), [1, 2, 2, 1])
+    given = {"images": x, "output_shape": [2, 3], "interpolation": "BILINEAR"}
+    far = [[0.5, 0.0, 0.3, 0.0, 1.0, 0.0, -1.0, 0.0]]  # x = 1 has no image
+    found = tf.raw_ops.ImageProjectiveTransformV3(**given, transforms=far, fill_value=7.9)
+    assert found.dtype == tf.uint8 and found[0, :, :, 0].numpy().tolist() == [[3, 7, 7], [23, 7, 7]]
+    far = [[0.5, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0]]
+    found = tf.raw_ops.ImageProjectiveTransformV2(**given, transforms=far)
+    assert found[0, :, :, 0].numpy().tolist() == [[0, 0, 0], [20, 0, 0]]
+
+
+def test_a_projective_transform_has_the_gradients_of_its_interpolation():
+    def seen(images, transforms):
+        return tf.raw_ops.ImageProjectiveTransformV3(
+            images=images, transforms=transforms, output_shape=[2, 2], fill_value=0.0, interpolation="BILINEAR"
+        )
+
+    x = tf.random.stateless_normal([2, 3, 3, 1], [1, 2])
+    turned = tf.constant([[0.8, -0.3, 0.4, 0.3, 0.8, 0.2, 0.02, 0.01]])
+    theoretical, numerical = tf.test.compute_gradient(seen, [x, turned], delta=1e-2)
+    for one, other in zip(theoretical, numerical, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"images": tf.ones([2, 2, 1])}, "4-dimensional"),
+        ({"transforms": tf.ones([2, 8])}, "\\[1, 8\\]"),
+        ({"output_shape": [0, 3]}, "must be positive"),
+        ({"interpolation": "CUBIC"}, "NEAREST, BILINEAR"),
+        ({"fill_mode": "EDGE"}, "CONSTANT, REFLECT, WRAP, NEAREST"),
+    ],
+)
+def test_projective_transforms_refuse_other_shapes_and_modes(wrong, words):
+    given = {"images": tf.ones([1, 2, 2, 1]), "transforms": tf.ones([1, 8]), "output_shape": [2, 3], "fill_value": 0.0}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        tf.raw_ops.ImageProjectiveTransformV3(**({"interpolation": "NEAREST"} | given | wrong))

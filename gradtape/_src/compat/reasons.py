@@ -133,7 +133,7 @@ _TABLE = [
         ENGINE,
         """
         experimental.* load_library load_op_library
-        nondifferentiable_batch_function queue security sysconfig.* compiler tools
+        nondifferentiable_batch_function security sysconfig.* compiler tools
         """,
     ),
     (

@@ -57,10 +57,6 @@ NAMES = {
     "mlir": "",
     "mlir.experimental": "",
     "nn": "RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper",
-    "queue": """
-        QueueBase FIFOQueue(queue.QueueBase) PaddingFIFOQueue(queue.QueueBase) PriorityQueue(queue.QueueBase)
-        RandomShuffleQueue(queue.QueueBase)
-    """,
     "tpu": "XLAOptions",
     "tpu.experimental": "DeviceAssignment DeviceOrderMode HardwareFeature TPUSystemMetadata Topology",
     "tpu.experimental.embedding": """

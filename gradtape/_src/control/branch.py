@@ -407,7 +407,10 @@ def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
         raise ValueError("branch_fns must have at least one item.")
     for key, function in pairs:
         if not isinstance(key, (int, np.integer)) or not callable(function):
-            raise TypeError(f"branch_fns must hold (int, callable) pairs, or callables. Received: ({key!r}, {function!r}).")
+            raise TypeError(
+                f"branch_fns must hold (int, callable) pairs, or callables: a key must be a Python `int`. "
+                f"Received: ({key!r}, {function!r})."
+            )
     keys = {int(k) for k, _ in pairs}
     if keys != set(range(len(pairs))):
         raise ValueError(

@@ -306,6 +306,26 @@ def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
     return results[0] if len(results) == 1 else results
 
 
+def effect(
+    run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor], results: Sequence[tuple[Any, tuple[int, ...] | None]]
+) -> list[Tensor]:
+    """Call a function of arrays: at once in eager code, else as an effect of the function or graph.
+
+    `results` are the dtype and the shape of each result; a shape of None is known only when it runs.
+    """
+    nodes = tuple([x.node for x in inputs])
+    if engine.local.trace.scope is None:
+        return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
+    types, graph = tuple([dtype for dtype, _ in results]), engine.current_graph()
+    shapes: Shapes | None = tuple([shape for _, shape in results])
+    if graph is not None and None in shapes:
+        shapes = None
+    elements = engine.elements(engine.record(PY_FUNC, nodes, (run, types, shapes)))
+    if shapes is None:
+        graph.unknown_rank.update(elements)
+    return list(map(EagerTensor, elements))
+
+
 @gradient(EAGER_PY_FUNC)
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     """Return the gradient of a Python function by running it again under a tape when the gradient runs.

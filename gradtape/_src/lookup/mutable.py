@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.host import PY_FUNC
+from gradtape._src.control.host import effect
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
-from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.convert import tensor
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.lookup.static import _find, looked_up, vector
 from gradtape._src.ops.strings.hashing import murmur
 
 Shape = tuple[int, ...]
-Result = tuple[dtypes.DType, Shape | None]  # None: the shape is known only when it runs
-
-
-def _call(run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor], results: Sequence[Result]) -> list[Tensor]:
-    """Call a function of arrays: at once in eager code, else as an effect of the function or graph."""
-    nodes = tuple([x.node for x in inputs])
-    if engine.local.trace.scope is None:
-        return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
-    types, shapes = tuple([dtype for dtype, _ in results]), tuple([shape for _, shape in results])
-    return [EagerTensor(n) for n in engine.elements(engine.record(PY_FUNC, nodes, (run, types, shapes)))]
 
 
 class MutableHashTable(Stateful):
@@ -76,7 +65,7 @@ class MutableHashTable(Stateful):
         def find(dense: Tensor) -> Tensor:
             shape = (*extents_of(dense), *self._shape)
             default = self._default if dynamic_default_values is None else tensor(dynamic_default_values, self.value_dtype)
-            return _call(self._find, [dense, default], [(self.value_dtype, shape)])[0]
+            return effect(self._find, [dense, default], [(self.value_dtype, shape)])[0]
 
         return looked_up(keys, self.key_dtype, find)
 
@@ -96,7 +85,7 @@ class MutableHashTable(Stateful):
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> None:
         """Set the value of each key."""
-        _call(self._insert, [tensor(keys, self.key_dtype), tensor(values, self.value_dtype)], [])
+        effect(self._insert, [tensor(keys, self.key_dtype), tensor(values, self.value_dtype)], [])
 
     def _insert(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         keys, values = arrays
@@ -110,7 +99,7 @@ class MutableHashTable(Stateful):
 
     def remove(self, keys: Any, name: str | None = None) -> None:
         """Remove the keys that exist."""
-        _call(self._remove, [tensor(keys, self.key_dtype)], [])
+        effect(self._remove, [tensor(keys, self.key_dtype)], [])
 
     def _remove(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         (keys,) = arrays
@@ -121,11 +110,11 @@ class MutableHashTable(Stateful):
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of pairs, int64."""
-        return _call(lambda _: [np.array(len(self._pairs))], [], [(dtypes.int64, ())])[0]
+        return effect(lambda _: [np.array(len(self._pairs))], [], [(dtypes.int64, ())])[0]
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Return all keys and their values, in the same order."""
-        keys, values = _call(self._export, [], [(self.key_dtype, None), (self.value_dtype, None)])
+        keys, values = effect(self._export, [], [(self.key_dtype, None), (self.value_dtype, None)])
         return keys, values
 
     def _export(self, _: list[np.ndarray]) -> list[np.ndarray]:

@@ -307,7 +307,7 @@ class UnauthenticatedError(OpError):
 
 
 class InvalidInFunctionError(InvalidArgumentError, ValueError):
-    """An invalid argument found while a function is traced, for which TensorFlow raises a ValueError."""
+    """An invalid argument found while a function is traced or a graph is built, for which TensorFlow raises a ValueError."""
 
 
 class DtypeError(InvalidArgumentError, TypeError):
@@ -315,7 +315,7 @@ class DtypeError(InvalidArgumentError, TypeError):
 
 
 class DtypeInFunctionError(DtypeError):
-    """An invalid dtype found while a function is traced, for which TensorFlow raises a TypeError."""
+    """An invalid dtype found while a function is traced or a graph is built, for which TensorFlow raises a TypeError."""
 
 
 class SymbolicNumberError(OperatorNotAllowedInGraphError):

@@ -139,7 +139,6 @@ class Unrun:
         waiting: list[tuple[ast.AST, frozenset[str]]] = [(self._file.tree, frozenset(names))]
         for root, called in waiting:
             for use in self._file.uses(root, called):
-                self._seen.clear()
                 choice = self._decided(use)
                 if choice is not None:
                     return self._evidence(choice)

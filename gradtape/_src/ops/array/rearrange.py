@@ -339,7 +339,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
 
 def _rolled(input, shift, axis):
     if not input.ndim:
-        raise invalid("input must be 1-D or higher: a scalar has nothing to roll.")
+        raise invalid("input must be 1-D or higher: Shape must be at least rank 1 but is rank 0. A scalar has nothing to roll.")
     for a in axis:
         if not -input.ndim <= a < input.ndim:
             raise invalid(f"axis {a} is out of range: the input has {input.ndim} dimensions.")
@@ -378,8 +378,12 @@ def roll(input, shift, axis, name=None) -> Tensor:
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)
     """
-    input, shift, axes = tensor(input), tensor(shift), static_list(axis, "axis")
+    input, shift = tensor(input), tensor(shift)
+    for name, rank in (("shift", shift.ndim), ("axis", getattr(axis, "ndim", None) or np.ndim(axis))):
+        if rank > 1:
+            raise invalid(f"{name} must be a scalar or a 1-D vector: Shape must be at most rank 1 but is rank {rank}.")
+    axes = static_list(axis, "axis")
     require(shift.node.aval, ("int32", "int64"), "Tshift")
-    if shift.node.aval.size != len(axes):
-        raise invalid(f"shift and axis must have the same size, received {shift.node.aval.size} and {len(axes)}: one for each.")
+    if (count := shift.node.aval.size) != len(axes):
+        raise invalid(f"shift and axis must have the same size: both shapes must be equal, but are [{count}] and [{len(axes)}].")
     return _roll(input, shift, axis=axes)

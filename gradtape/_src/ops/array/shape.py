@@ -157,12 +157,17 @@ def _broadcast_aval(input, shape):
             f"Rank of input ({input.ndim}) must be no greater than rank of output shape ({len(shape)}): "
             f"{plain(input.shape)} cannot be broadcast to {plain(shape)}. Give every axis an extent."
         )
-    for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
-        if not is_same(have, want) and have not in (1, want) and not (is_unknown(have) or is_unknown(want)):
-            raise invalid(
-                f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}\nAn axis can be broadcast only if its "
-                f"extent is 1. Axes are matched from the last one; expand_dims puts one in."
-            )
+    pairs = list(zip(reversed(input.shape), reversed(shape), strict=False))
+    wrong = [(m, n) for m, n in pairs if not is_same(m, n) and m not in (1, n) and not (is_unknown(m) or is_unknown(n))]
+    if wrong:
+        given, wanted = plain(input.shape), plain(shape)
+        unlike = f"Incompatible shapes: {given} vs. {wanted}"
+        if all(n == 1 for _, n in wrong):
+            unlike = f"Unable to broadcast tensor of shape {given} to tensor of shape {wanted}"
+        raise invalid(
+            f"{unlike}\nAn axis can be broadcast only if its extent is 1. Axes are matched from the last one; expand_dims puts "
+            "one in."
+        )
     return aval(shape, input.dtype)
 
 

@@ -114,14 +114,14 @@ _assert = op(
 not_differentiable(_assert, because="it gives a bool")
 
 
-def _demand(condition, tensors, explain):
+def _demand(condition, tensors, explain, fold=True):
     """Raise InvalidArgumentError with the text of `explain(condition, *tensors)` unless all of `condition` holds.
 
     `explain` takes NumPy arrays. While a function is traced values are unknown, so its calls check. In a graph the result is
-    an Operation that checks when it is run; a condition that is false for any feed raises at once.
+    an Operation that checks when it is run; with `fold`, a condition that is false for any feed raises at once.
     """
     if engine.local.trace.parent is not None:
-        known = constant_folding.folded(condition.node) if engine.current_graph() is not None else None
+        known = constant_folding.folded(condition.node) if fold and engine.current_graph() is not None else None
         if known is not None and not known.all():
             raise InvalidArgumentError(None, None, explain(*[constant_folding.folded(t.node) for t in (condition, *tensors)]))
         asserted: Any = _assert(condition, *tensors, explain=explain)
@@ -242,7 +242,7 @@ def Assert(condition, data, summarize=None, name=None):
     items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
     items = [item if (known := strings_of(item)) is None else known for item in items]
     rows = tuple([None if isinstance(item, Tensor) else _row(item, summarize) for item in items])
-    return _demand(condition, [item for item in items if isinstance(item, Tensor)], Summary(rows, summarize, written))
+    return _demand(condition, [item for item in items if isinstance(item, Tensor)], Summary(rows, summarize, written), fold=False)
 
 
 def _compare(function, symbol, x, y, message, summarize):

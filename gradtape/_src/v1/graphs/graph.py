@@ -13,7 +13,7 @@ import numpy as np
 from gradtape._src.autodiff.overrides import gradient_override_map
 from gradtape._src.core.base import ambient, naming
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.errors import DtypeInFunctionError, InvalidArgumentError, InvalidInFunctionError
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.engine.constant_folding import COUNT
@@ -508,7 +508,7 @@ def symbols_for(shape: TensorShape) -> tuple[Any, ...]:
 
 
 def refused(error: Exception) -> Exception:
-    """Return the error for an op with invalid inputs: while a graph is built a ValueError, or a TypeError for a wrong dtype."""
+    """Return the error for an op with invalid inputs: while a graph is built also a ValueError, or a TypeError for a dtype."""
     trace: Trace | None = engine.local.trace
     while trace is not None and getattr(trace.scope, "graph", None) is None:
         trace = trace.parent
@@ -519,7 +519,8 @@ def refused(error: Exception) -> Exception:
     hint = ""
     if unknown:
         hint = f" (A placeholder without shape= counts as a scalar: {', '.join(unknown)}. Give it shape=[None, …].)"
-    return (TypeError if isinstance(error, TypeError) else ValueError)(error.message + hint)
+    kind = DtypeInFunctionError if isinstance(error, TypeError) else InvalidInFunctionError
+    return kind(None, None, error.message + hint)
 
 
 def other(node: Node, trace: Trace) -> str | None:

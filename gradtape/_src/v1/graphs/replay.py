@@ -12,7 +12,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.scope import Scope
-from gradtape._src.core.base.errors import InvalidArgumentError, OpError, invalid
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.declarations.define import check
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.engine.constant_folding import MOST
@@ -269,7 +269,7 @@ class Replay:
             except engine.NeedsValues as error:
                 raise self._needs(error) from None
             except (ValueError, TypeError) as error:  # session-time errors of ops are InvalidArgumentErrors
-                raise error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error)) from None
+                raise InvalidArgumentError(None, None, str(error)) from None
         return Outputs(_nodes(call(inputs)))
 
     def _needs(self, error: engine.NeedsValues) -> Exception:
