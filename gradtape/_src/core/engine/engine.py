@@ -58,7 +58,7 @@ class State:
     """The traces and tapes of a thread. Replicas share the trace of their thread; each has tapes of its own.
 
     `suspended`: the surrounding traces, each in a list of one, so that a flush can replace it. `anchor`: the source location at
-    which the trace of a loop is cut. `again`: whether a recorded trace is being run again.
+    which the trace of a loop is cut. `again`: whether a recorded trace is being run again. `checks`: whether ops check their inputs.
     """
 
     trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
@@ -66,6 +66,7 @@ class State:
     tapes: list[ref[Any]] = field(list, per_replica=True)
     anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
     again: bool = field(False, per_replica=False)
+    checks: bool = field(True, per_replica=False)
 
 
 local = declare(State)
