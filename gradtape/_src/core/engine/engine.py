@@ -59,11 +59,13 @@ class State:
 
     `suspended`: the surrounding traces, each in a list of one, so that a flush can replace it. `anchor`: the source location at
     which the trace of a loop is cut. `again`: whether a recorded trace is being run again. `checks`: whether ops check their inputs.
+    `pauses`: the number of tapes that a surrounding `stop_recording` has stopped.
     """
 
     trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
     suspended: list[list[Trace]] = field(list, per_replica=False)
     tapes: list[ref[Any]] = field(list, per_replica=True)
+    pauses: int = field(0, per_replica=True)
     anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
     again: bool = field(False, per_replica=False)
     checks: bool = field(True, per_replica=False)
