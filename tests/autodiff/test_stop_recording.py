@@ -234,8 +234,13 @@ def test_an_init_scope_pauses_the_tapes_around_it():
 @pytest.mark.parametrize("staged", [lambda step: step, tf.function], ids=["eager", "function"])
 @pytest.mark.parametrize(
     ("stops_outer", "stops_inner", "expected"),
-    [(False, False, [32.0, 48.0, 32.0]), (True, False, [32.0, 12.0, 8.0]), (False, True, [8.0, 12.0, 32.0]), (True, True, [8.0, None, 8.0])],
-)  # fmt: skip
+    [
+        (False, False, [32.0, 48.0, 32.0]),
+        (True, False, [32.0, 12.0, 8.0]),
+        (False, True, [8.0, 12.0, 32.0]),
+        (True, True, [8.0, None, 8.0]),
+    ],
+)
 def test_a_variable_that_is_read_while_one_of_two_tapes_pauses(staged, stops_outer, stops_inner, expected):
     v = tf.Variable(2.0)
 

@@ -122,7 +122,7 @@ def test_a_loop_without_trips_reads_no_row(session, masked):
         return t + 1, h, out.write(t, h)
 
     start = [0, tf.zeros([tf.shape(rows)[0], 2]), tf.TensorArray(tf.float32, time)]
-    _, last, out = tf.while_loop(lambda t, *_: t < time, body, start)
+    last = tf.while_loop(lambda t, *_: t < time, body, start)[1]
     same(session.run(last, {x: np.ones((2, 4, 3)), lengths: [2, 4]}), [[3.0, 3.0], [3.0, 3.0]])
     same(session.run(last, {x: np.ones((2, 0, 3)), lengths: [2, 4]}), [[0.0, 0.0], [0.0, 0.0]])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"= 4 is not in \[0, 4\)"):

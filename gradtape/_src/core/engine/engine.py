@@ -58,8 +58,8 @@ class State:
     """The traces and tapes of a thread. Replicas share the trace of their thread; each has tapes of its own.
 
     `suspended`: the surrounding traces, each in a list of one, so that a flush can replace it. `anchor`: the source location at
-    which the trace of a loop is cut. `again`: whether a recorded trace is being run again. `checks`: whether ops check their inputs.
-    `pauses`: the number of tapes that a surrounding `stop_recording` has stopped.
+    which the trace of a loop is cut. `again`: whether a recorded trace is being run again. `checks`: whether ops check their
+    inputs. `pauses`: the number of tapes that a surrounding `stop_recording` has stopped.
     """
 
     trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
