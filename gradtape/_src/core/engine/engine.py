@@ -450,7 +450,7 @@ def flush() -> None:
     """Run the thread's pending trace: compute all values that are still reachable, in one program."""
     state = local
     trace = state.trace
-    if not trace.nodes:
+    if not trace.nodes and not (execution.eager and trace.assigned):  # a failure of a later op does not undo assignments
         return
     state.trace = following = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
     for tape in filter(None, [reference() for reference in trace.tapes]):
