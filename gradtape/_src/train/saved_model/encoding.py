@@ -175,12 +175,13 @@ def restored_nest(given: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any
 
 def _apart(value: Any) -> tuple[list[Any], Sequence[Any] | None]:
     """Return the parts of a composite tensor, and what is known of its extents."""
-    level = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=nest.EXPANDED)
+    level: Any = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=nest.EXPANDED)
     return level.children, level.metadata
 
 
 def _together(kind: Any, known: Sequence[Any] | None, parts: list[Any]) -> Any:
-    return optree.register_pytree_node.get(kind, namespace=nest.EXPANDED).unflatten_func(known, parts)
+    entry: Any = optree.register_pytree_node.get(kind, namespace=nest.EXPANDED)
+    return entry.unflatten_func(known, parts)
 
 
 def named_tuple(name: Any, fields: Any) -> type:
