@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.train.saved_model import encoding
 
 Ragged, Sparse = tf.RaggedTensorSpec, tf.SparseTensorSpec
 rows, more = tf.ragged.constant([[1.0], [2.0, 3.0]]), tf.ragged.constant([[1.0, 4.0], [2.0, 3.0], []])
@@ -114,3 +115,11 @@ def test_a_trace_without_a_signature(tmp_path):
     tf.saved_model.save(module, tmp_path)
     f = tf.saved_model.load(tmp_path).f
     assert parts(f(rows)) == [[2.0, 4.0, 6.0], [0, 1, 3]] and parts(f(np.ones(2, np.float32))) == [[2.0, 2.0]]
+
+
+def test_slices_of_an_earlier_release_are_read():
+    """They had a kind of their own; now they are written as all composite tensors are."""
+    leaves = [{"leaf": "a"}, {"leaf": "b"}, {"leaf": None}]
+    for given in ({"indexed_slices": leaves}, {"composite": ["IndexedSlices", [], leaves[:2]]}):
+        found = encoding.restored_nest(given, lambda leaf: leaf)
+        assert (found.values, found.indices, found.dense_shape) == ("a", "b", None)

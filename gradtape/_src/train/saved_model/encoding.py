@@ -24,7 +24,7 @@ from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 COMPOSITES = (IndexedSlices, RaggedTensor, SparseTensor)
-SPECS = {spec.__name__: spec for spec in (TensorSpec, RaggedTensorSpec, SparseTensorSpec)}
+SPECS = {spec.__name__: spec for spec in (RaggedTensorSpec, SparseTensorSpec)}
 DEEPEST = 64  # maximum depth of nests and attributes
 RAISED: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (LookupError, NotImplementedError, RuntimeError, TypeError, ValueError)
@@ -170,6 +170,8 @@ def restored_nest(given: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any
                 raise ValueError(f"{known!r} are no extents")
             (kind,) = [kind for kind in COMPOSITES if kind.__name__ == name]
             return _together(kind, tuple(known) or None, inner(items))
+        case "indexed_slices":  # of earlier releases
+            return IndexedSlices(*inner(value))
     raise ValueError(f"{kind!r} is no kind of nest")
 
 

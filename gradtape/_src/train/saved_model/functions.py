@@ -214,8 +214,9 @@ def _placed(concrete: ConcreteFunction) -> Any:
 
 
 def _stated(spec: TypeSpec) -> Any:
-    parts = (spec.shape, spec.dtype, spec.name) if isinstance(spec, TensorSpec) else spec._serialize()
-    return {type(spec).__name__: [*map(plain, parts)]}
+    if not isinstance(spec, TensorSpec):
+        return {type(spec).__name__: [*map(plain, spec._serialize())]}
+    return {"tensor": [spec.dtype.name, None if spec.shape.rank is None else spec.shape.as_list(), spec.name]}
 
 
 def _literal(value: Any) -> Any:

@@ -322,6 +322,9 @@ def _default(given: Any) -> Any:
 
 def _spec(given: Any) -> TypeSpec:
     ((name, parts),) = given.items()
+    if name == "tensor":
+        dtype, shape, called = parts
+        return TensorSpec(shape, as_dtype(dtype), called)
     found: TypeSpec = SPECS[name](*map(restored, parts))
     return found
 
