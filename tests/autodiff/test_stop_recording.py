@@ -1,5 +1,7 @@
 """`stop_recording` and `reset`."""
 
+import contextlib
+
 import pytest
 
 import gradtape as tf
@@ -225,3 +227,78 @@ def test_an_init_scope_pauses_the_tapes_around_it():
         after, product = y * x, made * x
     assert [tape.gradient(*pair) for pair in [(y, x), (z, v)]] == [None, None] and forward.jvp(y) is None
     assert [float(tape.gradient(*pair)) for pair in [(after, x), (product, made), (product, x)]] == [9.0, 3.0, 1.0]
+
+
+# For a product of a value that is computed in the pause with v: its gradient by the inner tape, that gradient's gradient by the
+# outer one, and the product's gradient by the outer one. The numbers are TensorFlow's 2.21, at v = 2.
+@pytest.mark.parametrize("staged", [lambda step: step, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize(
+    ("stops_outer", "stops_inner", "expected"),
+    [
+        (False, False, [32.0, 48.0, 32.0]),
+        (True, False, [32.0, 12.0, 8.0]),
+        (False, True, [8.0, 12.0, 32.0]),
+        (True, True, [8.0, None, 8.0]),
+    ],
+)
+def test_a_variable_that_is_read_while_one_of_two_tapes_pauses(staged, stops_outer, stops_inner, expected):
+    v = tf.Variable(2.0)
+
+    def step():
+        with tf.GradientTape(persistent=True) as outer:
+            with tf.GradientTape() as inner, contextlib.ExitStack() as pauses:
+                for tape, stops in ((outer, stops_outer), (inner, stops_inner)):
+                    if stops:
+                        pauses.enter_context(tape.stop_recording())
+                y = v * v * v
+                pauses.close()
+                z = y * v
+            gradient = inner.gradient(z, v)
+        return [gradient, outer.gradient(gradient, v), outer.gradient(z, v)]
+
+    agree(staged(step)(), expected)
+
+
+READS = {
+    "a gather": (lambda v, f: tf.gather(v, [1, 1]), [6.0, 6.0]),
+    "a function": (lambda v, f: f(), [32.0, 108.0]),
+    "a branch": (lambda v, f: tf.cond(tf.reduce_sum(v) > 0.0, f, lambda: v), [32.0, 108.0]),
+    "a tensor": (lambda v, f: tf.convert_to_tensor(v), [4.0, 6.0]),
+    "a slice": (lambda v, f: v[:1], [4.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("kind", READS)
+def test_reads_of_all_kinds_in_a_pause(kind):
+    """The outer tape's gradient of the inner one's, as TensorFlow 2.21 computes it."""
+    read, expected = READS[kind]
+    v = tf.Variable([2.0, 3.0])
+    square = tf.function(lambda: v * v)
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            with outer.stop_recording():
+                y = read(v, square)
+            z = y * y * v
+        gradient = inner.gradient(z, v)
+    agree(outer.gradient(gradient, v), expected)
+
+
+def test_a_tensor_of_a_variable_from_a_pause_is_a_constant():
+    v = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        with tape.stop_recording():
+            held = tf.convert_to_tensor(v)
+        y = held * held * v
+    agree(tape.gradient(y, v), 4.0)
+
+
+def test_a_tape_that_pauses_cannot_be_paused_or_reset():
+    with tf.GradientTape() as tape, tape.stop_recording():
+        with pytest.raises(ValueError, match=r"^Tape is not recording"), tape.stop_recording():
+            pass
+        with pytest.raises(ValueError, match="tape is not recording"):
+            tape.reset()
+    with tf.autodiff.ForwardAccumulator(v := tf.Variable(2.0), tf.constant(1.0)) as forward:
+        y = v * v
+        with tf.init_scope():
+            agree([forward.jvp(y), forward.jvp(v * v)], [4.0, None])

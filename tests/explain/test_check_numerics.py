@@ -91,3 +91,16 @@ def test_a_compiled_program_is_looked_at_too():
         f(tf.constant(-1.0))
     tf.debugging.disable_check_numerics()
     assert str(f(tf.constant(-1.0)).numpy()) == "nan"
+
+
+def test_the_line_is_that_of_the_op_that_failed():
+    """Not the line of an earlier op of the same kind, whose compiled program it runs."""
+
+    def elsewhere(x):
+        return tf.math.sqrt(x)
+
+    x = tf.Variable([1.0, 4.0])
+    assert elsewhere(x).numpy().tolist() == [1.0, 2.0]
+    x.assign([-1.0, 4.0])
+    raised(lambda: root_of(x), "Sqrt", "return tf.sqrt(x)")
+    raised(lambda: elsewhere(x), "Sqrt", "return tf.math.sqrt(x)")

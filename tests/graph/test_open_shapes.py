@@ -110,6 +110,25 @@ def recurrent(x, w, u):
     return tf.transpose(out.stack(), [1, 0, 2]), last
 
 
+@pytest.mark.parametrize("masked", [False, True], ids=["fed rows", "rows chosen by their values"])
+def test_a_loop_without_trips_reads_no_row(session, masked):
+    x, lengths = tf.placeholder(tf.float32, [None, None, 3]), tf.placeholder(tf.int32, [None])
+    rows = tf.boolean_mask(x, tf.reduce_sum(x, [1, 2]) >= 0.0) if masked else x
+    time, w = tf.shape(rows)[1], tf.ones([3, 2])
+    given = tf.TensorArray(tf.float32, time).unstack(tf.transpose(rows, [1, 0, 2]))
+
+    def body(t, h, out):
+        h = tf2.where((t < lengths)[:, None], tf.matmul(given.read(t), w), h)
+        return t + 1, h, out.write(t, h)
+
+    start = [0, tf.zeros([tf.shape(rows)[0], 2]), tf.TensorArray(tf.float32, time)]
+    last = tf.while_loop(lambda t, *_: t < time, body, start)[1]
+    same(session.run(last, {x: np.ones((2, 4, 3)), lengths: [2, 4]}), [[3.0, 3.0], [3.0, 3.0]])
+    same(session.run(last, {x: np.ones((2, 0, 3)), lengths: [2, 4]}), [[0.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"= 4 is not in \[0, 4\)"):
+        session.run(given.read(lengths[1]), {x: np.ones((2, 4, 3)), lengths: [2, 4]})
+
+
 def test_a_recurrent_network_of_unknown_extents(session):
     x = tf.placeholder(tf.float32, [None, None, 3])
     w, u = tf.fill([3, 2], 0.1), tf.fill([2, 2], 0.2)

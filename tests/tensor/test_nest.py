@@ -1,6 +1,7 @@
 """`tf.nest`: structures of lists, tuples, dictionaries and named tuples."""
 
 import collections
+import contextlib
 import dataclasses
 import types
 
@@ -263,12 +264,41 @@ class TestSameStructure:
             (1, [2], ValueError),
             ({"a": 1}, {"b": 1}, ValueError),
             ([1], (1,), TypeError),
+            (Point(1, 2), (1, 2), TypeError),
+            (Point(1, 2), collections.namedtuple("Point", "x z")(1, 2), TypeError),
+            ({"a": 1}, [1], TypeError),
         ],
         ids=repr,
     )
     def test_different(self, left, right, error):
         with pytest.raises(error, match="The two structures don't have the same nested structure"):
             tf.nest.assert_same_structure(left, right)
+
+    @pytest.mark.parametrize(
+        "pair, error",
+        [
+            ("sparse ragged", ValueError),
+            ("ragged sparse", ValueError),
+            ("slices sparse", ValueError),
+            ("sparse tensor", ValueError),
+            ("tensor sparse", ValueError),
+            ("sparse list", TypeError),
+            ("sparse spec", None),
+            ("spec sparse", None),
+        ],
+    )
+    def test_composites(self, pair, error):
+        values = {
+            "sparse": tf.sparse.from_dense([[1.0, 0.0], [0.0, 2.0]]),
+            "ragged": tf.ragged.constant([[1.0], [2.0, 3.0]]),
+            "slices": tf.IndexedSlices(tf.ones([1, 2]), tf.constant([0])),
+            "tensor": tf.ones([2]),
+            "list": [1, 2, 3],
+            "spec": tf.SparseTensorSpec([2, 2]),
+        }
+        first, second = (values[name] for name in pair.split())
+        with contextlib.nullcontext() if error is None else pytest.raises(error, match=r"^The two structures don't have"):
+            tf.nest.assert_same_structure(first, second, expand_composites=True)
 
     def test_types_are_not_checked_on_demand(self):
         tf.nest.assert_same_structure([1], (1,), check_types=False)

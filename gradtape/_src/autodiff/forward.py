@@ -105,8 +105,7 @@ class ForwardAccumulator:
                 return tangent
         if isinstance(target, Variable) or not (target.dtype.is_floating or target.dtype.is_complex):
             return None
-        paused = self._tape.stop_recording() if self._recording else contextlib.nullcontext()
-        with paused, GradientTape(watch_accessed_variables=False) as transposed:
+        with self._apart(), GradientTape(watch_accessed_variables=False) as transposed:
             cotangent = ones(extents_of(target), target.dtype)  # any value will do, as the map is linear in it
             transposed.watch(cotangent)
             with setting(transposing=True):
@@ -115,9 +114,14 @@ class ForwardAccumulator:
         pairs = [(d, t) for d, t in zip(pulled, self._tangents, strict=True) if d is not None]
         if not pairs:
             return None
-        with self._tape.stop_recording() if self._recording else contextlib.nullcontext():
+        with self._apart():
             result: Tensor | None = transposed.gradient([d for d, _ in pairs], cotangent, output_gradients=[t for _, t in pairs])
         return result
+
+    def _apart(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which this accumulator records nothing."""
+        records = self._recording and not self._tape._paused
+        return self._tape.stop_recording() if records else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

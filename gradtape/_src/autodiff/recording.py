@@ -237,14 +237,13 @@ class Recording:
     @public
     def reset(self) -> None:
         """Drop the record and continue recording; ValueError if the tape is not recording."""
-        if not self._recording:
-            raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
+        if not self._recording or self._paused:
+            raise ValueError("The tape is not recording: reset() goes on recording, so call it where the tape records.")
         self._note()
         self._record.forgotten = journal.user_line()
         self._record = self._record.next()
         self._segments, self._watches, self._variables, self._used, self._active = [], [], [], False, set()
-        if not self._paused:
-            self._begin(engine.local.trace)
+        self._begin(engine.local.trace)
 
     @public
     def watched_variables(self) -> tuple[Variable, ...]:
@@ -442,7 +441,7 @@ class _Paused:
     __slots__ = ("_elsewhere", "_since", "_tape")
 
     def __init__(self, tape: Recording) -> None:
-        if not tape._recording:
+        if not tape._recording or tape._paused:
             if tape._entered:  # TensorFlow raises these two errors
                 raise ValueError("Tape is not recording. Call stop_recording() inside its context.")
             raise RuntimeError("Trying to stop recording a tape which is not recording. Call it inside its context.")
@@ -457,6 +456,7 @@ class _Paused:
         tape._paused = True
         self._since = journal.moment(state.trace)
         state.tapes = [t for t in state.tapes if t() is not tape]
+        state.pauses += 1
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         if self._elsewhere:
@@ -465,6 +465,7 @@ class _Paused:
         tape._paused = False
         tape._record.paused = [*tape._record.paused, (self._since, journal.moment(state.trace))]
         state.tapes.append(ref(tape))
+        state.pauses -= 1
         tape._begin(state.trace)
 
 

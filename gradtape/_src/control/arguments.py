@@ -50,7 +50,7 @@ class Arguments(ResultStructure):
                 self.nodes.append(node)
                 self.fixed.append(TENSOR)
                 key.append(node.aval)
-            elif isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__array__") and not isinstance(x, (Stored, type))):
+            elif hasattr(x, "__array__") and not isinstance(x, (Stored, type, np.str_)):
                 node = tensor(x).node
                 self.nodes.append(node)
                 self.fixed.append(TENSOR)
@@ -185,7 +185,7 @@ def _kind_of(value: Any) -> TraceType | None:
 def _key_of(value: Any) -> Any:
     """Return the key of an argument that is not a tensor. Objects are equal as `==` says, while they live."""
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type)):
-        return (type(value), value if value == value else "nan")
+        return (str if isinstance(value, np.str_) else type(value), value if value == value else "nan")
     if isinstance(value, TensorSpec):
         return (TensorSpec, value.shape, value.dtype)
     try:
@@ -433,6 +433,10 @@ class Signatures:
     def __init__(self, one: bool, relaxes: bool) -> None:
         self._one, self._relaxes = one, relaxes
         self._known: list[Known] = []
+
+    def forget(self, known: Known) -> None:
+        """Remove a signature."""
+        self._known.remove(known)
 
     def find(self, arguments: Arguments, given: list[TensorShape]) -> tuple[Known, bool]:
         """Return the Known that matches these arguments and shapes, and whether it was added just now."""

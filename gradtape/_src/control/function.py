@@ -272,6 +272,15 @@ class Function:
         if new and engine.local.trace.parent is None and self._calls.traced_too_often(self, self._traces == 1):
             last = next(reversed(self._traced.values()))._arguments if self._traced else None
             warn(self, self._calls, self._instance is not None, list(self._signature.parameters.parameters), last, arguments)
+        try:
+            return self._traced_as(known, arguments, passes)
+        except Exception:
+            if new:  # as in TensorFlow, a trace that fails does not count
+                self._traces -= 1
+                self._signatures.forget(known)
+            raise
+
+    def _traced_as(self, known: Known, arguments: Arguments, passes: bool) -> ConcreteFunction:
         made = self._openly(known, arguments)
         if isinstance(made, ConcreteFunction):
             return made

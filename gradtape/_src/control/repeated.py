@@ -50,12 +50,12 @@ class Repeated:
 
 
 def may_record(taped: bool = False) -> bool:
-    """Return whether a call may be recorded as one op: in eager code, outside of replicas, tapes and op-by-op checks.
+    """Return whether a call may be recorded as one op: in eager code, outside of replicas, tapes, pauses and op-by-op checks.
 
     With `taped`, tapes see each op nevertheless.
     """
     state = engine.local
-    plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None
+    plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None and not state.pauses
     watched = not taped and any(tape() is not None for tape in state.tapes)
     observed = execution.eager or as_python.everywhere or watched
     return plain and not observed and ambient.local.replica is None

@@ -75,7 +75,7 @@ def export_stablehlo(
     nodes = concrete._arguments.nodes
 
     def of_arguments(*arguments: Any) -> Any:
-        return concrete._traced.structure.fill(run(*nest.flatten(arguments)))
+        return nest.map_structure(_parts, concrete._traced.structure.fill(run(*nest.flatten(arguments))))
 
     try:
         dims = _symbolic(concrete._traced.way, [node.aval for node in nodes]) if is_open else {}
@@ -120,6 +120,12 @@ def _called(model_or_function: Any, signature: Any) -> tuple[Function, Sequence[
     if signature is None:
         raise ValueError("A function needs an input_signature, as [tf.TensorSpec([None, 28, 28], tf.float32)].")
     return function, signature
+
+
+def _parts(value: Any) -> Any:
+    """Return the parts of a composite tensor as a tuple; any other value itself."""
+    parts = nest.flatten(value, expand_composites=True)
+    return value if parts[0] is value else tuple(parts)
 
 
 def _spec(spec: Any) -> TensorSpec:

@@ -261,7 +261,7 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
     checked.
     """
     trace = engine.local.trace
-    if made.status is None or (trace.parent is not None and trace.scope is None):
+    if made.status is None or not engine.local.checking or (trace.parent is not None and trace.scope is None):
         return made
     avals = tuple([node.aval for node in nodes])
     if (attrs, *avals) not in made.avals and engine.graph_around() is None:

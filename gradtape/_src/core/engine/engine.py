@@ -58,15 +58,18 @@ class State:
     """The traces and tapes of a thread. Replicas share the trace of their thread; each has tapes of its own.
 
     `suspended`: the surrounding traces, each in a list of one, so that a flush can replace it. `anchor`: the source location at
-    which the trace of a loop is cut. `again`: whether a recorded trace is being run again. `checks`: where the checks of
-    eager code are noted, as `(op, attributes, nodes)`, while a call is recorded; else None.
+    which the trace of a loop is cut. `again`: whether a recorded trace is being run again. `checking`: whether ops check their
+    inputs. `checks`: where the checks of eager code are noted, as `(op, attributes, nodes)`, while a call is recorded; else None.
+    `pauses`: the number of tapes that a surrounding `stop_recording` has stopped.
     """
 
     trace: Trace = field(lambda: Trace(LIMIT), per_replica=False)
     suspended: list[list[Trace]] = field(list, per_replica=False)
     tapes: list[ref[Any]] = field(list, per_replica=True)
+    pauses: int = field(0, per_replica=True)
     anchor: tuple[CodeType | None, int] | None = field(None, per_replica=False)
     again: bool = field(False, per_replica=False)
+    checking: bool = field(True, per_replica=False)
     checks: list[tuple[Op, Attributes, list[Node]]] | None = field(None, per_replica=False)
 
 
@@ -449,7 +452,7 @@ def flush() -> None:
     """Run the thread's pending trace: compute all values that are still reachable, in one program."""
     state = local
     trace = state.trace
-    if not trace.nodes:
+    if not trace.nodes and not (execution.eager and trace.assigned):  # a failure of a later op does not undo assignments
         return
     state.trace = following = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
     for tape in filter(None, [reference() for reference in trace.tapes]):

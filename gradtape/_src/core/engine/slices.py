@@ -117,6 +117,9 @@ def of(trace: Trace) -> tuple[TraceStructure, Variant]:
     structure = structure_of(trace, len(trace.nodes), len(trace.leaves))
     if trace.tapes:
         live = _with_residuals(trace, structure, live)
+    if execution.eager and live:  # a Program of this trace's own lines, which a check of each op names
+        cut = Cut(trace, live, {})
+        return structure, Variant(execution.intern(cut.program(trace)), cut.positions, tuple(live), cut.same)
     key = (structure, *live)
     found: Variant | None = _slices.find(key)
     if found is None or not are_one(trace.leaves, found.same):

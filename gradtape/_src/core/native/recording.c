@@ -47,7 +47,7 @@ static struct {
 static Py_ssize_t tensor_node, unread_of;
 
 static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
-static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
+static PyObject *n_trace, *n_tapes, *n_pauses, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
 static PyObject *n_latest, *n_comprehensions, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable,
     *n_on_host, *n_dtype, *n_contiguous, *n_copy;
 
@@ -314,6 +314,15 @@ static Outcome note_reads(PyObject *trace, Reads *reads) {
     return DONE;
 }
 
+/* Return DONE if no tape is stopped, else TWIN: each read of a variable is a node of its own then. */
+static Outcome none_stopped(void) {
+    PyObject *pauses = PyObject_GetAttr(local, n_pauses);
+    if (pauses == NULL) return FAILED;
+    int any = PyObject_IsTrue(pauses);
+    Py_DECREF(pauses);
+    return any < 0 ? FAILED : any ? TWIN : DONE;
+}
+
 /* Append an op to the thread's trace; return its node and, if `tensor` is not NULL, its Tensor: `engine.record`, `tensor.emit`.
 
    `reads` (or NULL) are the reads of variables among the inputs. `latest` (or NULL) is the cache of a twin that records an op of one or
@@ -349,6 +358,7 @@ static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *re
         goto done;
     }
     outcome = are_at_hand(trace, inputs);
+    if (outcome == DONE && reads != NULL) outcome = none_stopped();
     if (outcome == DONE && reads != NULL) outcome = note_reads(trace, reads);
     if (outcome == DONE) outcome = append(trace, *node, key, inputs);
 done:
@@ -1867,7 +1877,7 @@ static int execute(PyObject *module) {
         PyObject **name;
         const char *text;
     } words[] = {
-        {&n_trace, "trace"},       {&n_tapes, "tapes"},     {&n_anchor, "anchor"},     {&n_eager, "eager"},
+        {&n_trace, "trace"},       {&n_tapes, "tapes"},     {&n_pauses, "pauses"},   {&n_anchor, "anchor"},     {&n_eager, "eager"},
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
         {&n_latest, "_latest"},    {&n_comprehensions, "COMPREHENSIONS"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},

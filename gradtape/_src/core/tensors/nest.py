@@ -273,7 +273,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     >>> tf.nest.pack_sequence_as({"a": 0, "b": [0, 0]}, [1, 2, 3])
     {'a': 1, 'b': [2, 3]}
     """
-    if not is_nested(flat_sequence):
+    if not is_nested(flat_sequence) or isinstance(flat_sequence, Mapping):
         raise TypeError(
             f"Attempted to pack value:\n  {flat_sequence}\ninto a structure, but found incompatible type "
             f"`{type(flat_sequence)}` instead of a list of leaves."
@@ -295,7 +295,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 @unnamed
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
-    """Raise ValueError (TypeError for other container types) unless both are nested in the same way.
+    """Raise ValueError (TypeError for containers of other types) unless both are nested in the same way.
 
     >>> tf.nest.assert_same_structure({"a": 1, "b": [2]}, {"a": 3, "b": [4]})
     """
@@ -344,9 +344,11 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
         mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
         if children is None or others is None:
             raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
-        alike = mappings or same_namedtuples(a, b) or getattr(a, "value_type", None) is type(b)  # a spec and its value
-        if check_types and type(a) is not type(b) and not alike:
-            raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
+        kinds = [getattr(x, "value_type", type(x)) for x in (a, b)]  # a spec counts as its value
+        if check_types and kinds[0] is not kinds[1] and not (mappings or same_namedtuples(a, b)):
+            composites = children_of(a, NAMESPACE) is None and children_of(b, NAMESPACE) is None
+            error = ValueError if composites else TypeError
+            raise _different(error, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
         if mappings and a.keys() != b.keys():
             raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
         if len(children) != len(others):

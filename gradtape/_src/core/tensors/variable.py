@@ -289,13 +289,16 @@ class Variable(Stored, metaclass=creators.Created):
     # -- reading
 
     def read(self) -> Node:
-        """Read the variable: return the node of its present value, and note the read on open tapes."""
+        """Read the variable: return the node of its present value, and note the read on open tapes.
+
+        While a tape is stopped, it is a node of its own: the stopped tape may watch the value, but not this read.
+        """
         state = engine.local
         trace = state.trace
         node = self._tensor.node if trace.scope is None else trace.scope.read(self)
         if state.tapes:
             trace.reads.append((len(trace.nodes), self, node))
-        return node
+        return engine.record(READ, (node,)) if state.pauses else node
 
     def held(self) -> Node:
         """Return the node of the present value, without a read."""

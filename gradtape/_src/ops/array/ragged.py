@@ -438,20 +438,19 @@ def taken(values, chosen):
 
 
 def _components(ragged):
-    return [ragged.flat_values, *ragged.nested_row_splits], (ragged._row_dtype, *_uniform_lengths(ragged))
+    return [ragged.flat_values, *ragged.nested_row_splits], _uniform_lengths(ragged)
 
 
 def _uniform_lengths(ragged):
     return (ragged._uniform, *(_uniform_lengths(ragged._values) if isinstance(ragged._values, RaggedTensor) else ()))
 
 
-def _assembled(how, parts):
+def _assembled(uniform, parts):
     values, *nested = parts
-    dtype, *uniform = how
     if isinstance(values, TensorSpec):  # the signature of a function is displayed
         rows = extents_of(nested[0])[0]
         extents = [None if rows is None else rows - 1, *uniform, *extents_of(values)[1:]]
-        return RaggedTensorSpec(extents, values.dtype, len(nested), dtype)
+        return RaggedTensorSpec(extents, values.dtype, len(nested), nested[0].dtype)
     for splits, length in reversed(list(zip(nested, uniform, strict=True))):
         made = object.__new__(RaggedTensor)
         made._stated, made._values, made._uniform = splits, values, length
@@ -548,7 +547,7 @@ def _from_parts(spec, parts):
     if not spec._ragged_rank:
         return parts[0]
     lengths = [None] * spec._ragged_rank if spec._shape.rank is None else spec._shape.as_list()[1 : spec._ragged_rank + 1]
-    return _assembled((spec._row_splits_dtype, *lengths), parts)
+    return _assembled(tuple(lengths), parts)
 
 
 optree.register_pytree_node(RaggedTensorSpec, _parts_of_spec, _from_parts, namespace=nest.EXPANDED)  # type: ignore[arg-type]

@@ -220,6 +220,9 @@ def _extents_of(dense_shape):
 
 def _assembled(extents, parts):
     """Create a SparseTensor from other components. In a function its extents are fixed by the signature."""
+    if isinstance(parts[0], TensorSpec):  # the signature of a function is displayed
+        rank = parts[0].shape[1] if parts[0].shape.rank else None
+        return SparseTensorSpec(extents or (None if rank is None else [None] * rank), parts[1].dtype)
     made = object.__new__(SparseTensor)
     made._indices, made._values, made._dense_shape = parts
     if is_tensor(made._dense_shape):
@@ -249,9 +252,9 @@ def _parts_of_spec(spec):
 
 def _from_parts(spec, parts):
     """Create the SparseTensor from its parts, or return the spec where the parts are specs."""
-    if all(isinstance(part, TensorSpec) for part in parts):
+    if isinstance(parts[0], TensorSpec):
         return spec
-    return _assembled(spec.shape.as_list() if spec.shape.is_fully_defined() else None, parts)
+    return _assembled(tuple(spec.shape.as_list()) if spec.shape.is_fully_defined() else None, parts)
 
 
 # optree's signature asks for a Collection, its documentation for any class.

@@ -6,19 +6,25 @@ import base64
 import collections
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import optree
 
 from gradtape._src.core.base.errors import OpError
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.programs.op import data_kinds
+from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_composed
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.values.dtypes import DType, as_dtype
 from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
+COMPOSITES = (IndexedSlices, RaggedTensor, SparseTensor)
+SPECS = {spec.__name__: spec for spec in (RaggedTensorSpec, SparseTensorSpec)}
 DEEPEST = 64  # maximum depth of nests and attributes
 RAISED: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (LookupError, NotImplementedError, RuntimeError, TypeError, ValueError)
@@ -123,8 +129,9 @@ def nest_data(value: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
     def inner(items: Any) -> list[Any]:
         return [nest_data(item, leaf, depth + 1) for item in items]
 
-    if isinstance(value, IndexedSlices):
-        return {"indexed_slices": inner((value.values, value.indices, value.dense_shape))}
+    if type(value) in COMPOSITES:
+        parts, known = _apart(value)
+        return {"composite": [type(value).__name__, [n if type(n) is int else None for n in known or ()], inner(parts)]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {"namedtuple": [type(value).__name__, list(value._fields), inner(value)]}
     if isinstance(value, Mapping):
@@ -157,9 +164,26 @@ def restored_nest(given: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any
         case "namedtuple":
             name, fields, items = value
             return named_tuple(name, fields)(*inner(items))
-        case "indexed_slices":
+        case "composite":
+            name, known, items = value
+            if not all(n is None or type(n) is int for n in known):
+                raise ValueError(f"{known!r} are no extents")
+            (kind,) = [kind for kind in COMPOSITES if kind.__name__ == name]
+            return _together(kind, tuple(known) or None, inner(items))
+        case "indexed_slices":  # of earlier releases
             return IndexedSlices(*inner(value))
     raise ValueError(f"{kind!r} is no kind of nest")
+
+
+def _apart(value: Any) -> tuple[list[Any], Sequence[Any] | None]:
+    """Return the parts of a composite tensor, and what is known of its extents."""
+    level: Any = optree.tree_flatten_one_level(value, none_is_leaf=True, namespace=nest.EXPANDED)
+    return level.children, level.metadata
+
+
+def _together(kind: Any, known: Sequence[Any] | None, parts: list[Any]) -> Any:
+    entry: Any = optree.register_pytree_node.get(kind, namespace=nest.EXPANDED)
+    return entry.unflatten_func(known, parts)
 
 
 def named_tuple(name: Any, fields: Any) -> type:
@@ -173,15 +197,24 @@ class Mismatch(Exception):
     """Raised for arguments that do not match those of a saved function."""
 
 
+class Slot:
+    """The place of a tensor among the arguments of a saved function; `shape` has the numbers of its open extents."""
+
+    def __init__(self, spec: TensorSpec, shape: list[Any]) -> None:
+        self.spec, self.shape = spec, shape
+
+
 def matched(expected: Any, given: Any, tensor_of: Callable[[TensorSpec, Any], Any]) -> Any:
-    """Return the nest `expected` with the tensors of `given`; Mismatch if structure or values differ."""
-    if isinstance(expected, TensorSpec):
-        return tensor_of(expected, given)
-    if isinstance(expected, IndexedSlices):
-        if not isinstance(given, IndexedSlices):
+    """Return the nest `expected` with tensors of `given` in its Slots; Mismatch if structure or values differ."""
+    if isinstance(expected, Slot):
+        return tensor_of(expected.spec, given)
+    if type(expected) in COMPOSITES:
+        if type(given) is not type(expected):
             raise Mismatch
-        parts = ("values", "indices", "dense_shape")
-        return IndexedSlices(*[matched(getattr(expected, p), getattr(given, p), tensor_of) for p in parts])
+        (parts, known), (others, extents) = _apart(expected), _apart(given)
+        if len(parts) != len(others) or any(n not in (None, m) for n, m in zip(known or (), extents or (), strict=False)):
+            raise Mismatch
+        return _together(type(expected), known, [matched(*pair, tensor_of) for pair in zip(parts, others, strict=True)])
     if isinstance(expected, dict):
         if not isinstance(given, Mapping) or expected.keys() != given.keys():
             raise Mismatch

@@ -13,7 +13,7 @@ from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.base.errors import InvalidArgumentError, NeedsValues, OpError
-from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.tensors.variable import Variable
@@ -73,7 +73,7 @@ class Tracer:
     def _saveable(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
         """Return the traces of a signature; none if an argument is an object, which no call of a loaded function could pass."""
         try:
-            nest_data(concrete._arguments.fill(concrete._input_specs()), lambda x: isinstance(x, TensorSpec) or plain(x))
+            nest_data(_placed(concrete), lambda x: type(x) is Place or plain(x))
         except Unsaveable as error:
             logger.warning("A trace of %s is not saved, because of an argument: %s.", concrete._function._name, error)
             return []
@@ -115,9 +115,8 @@ class Tracer:
             raise ValueError(f"The function {concrete._function._name!r} cannot be saved: {error}") from None
         numbers = itertools.count()
         leaves = [_leaf_of(spec, [next(numbers) if d is None else None for d in spec.shape.as_list()]) for spec in specs]
-        places = concrete._arguments.fill([Place(k) for k in range(len(leaves))])
         return {
-            "arguments": nest_data(places, lambda x: leaves[x] if type(x) is Place else _literal(x)),
+            "arguments": nest_data(_placed(concrete), lambda x: leaves[x] if type(x) is Place else _literal(x)),
             "names": concrete._named,
             "ways": ways,
         }
@@ -209,7 +208,14 @@ def _leaf_of(spec: TensorSpec, numbers: Sequence[int | None]) -> Any:
     return {"tensor": [spec.dtype.name, shape, spec.name]}
 
 
-def _stated(spec: TensorSpec) -> Any:
+def _placed(concrete: ConcreteFunction) -> Any:
+    """Return the arguments with the number of each tensor in its place."""
+    return concrete._arguments.fill(map(Place, range(len(concrete._input_specs()))))
+
+
+def _stated(spec: TypeSpec) -> Any:
+    if not isinstance(spec, TensorSpec):
+        return {type(spec).__name__: [*map(plain, spec._serialize())]}
     return {"tensor": [spec.dtype.name, None if spec.shape.rank is None else spec.shape.as_list(), spec.name]}
 
 

@@ -167,7 +167,8 @@ class Loader:
         if not isinstance(found, ConcreteFunction):
             raise ValueError("a signature is no concrete function.")
         if isinstance(results := found.structured_outputs, dict):
-            found.result_names = sorted(results)  # a dict is flattened in this order
+            # A dict is flattened in this order; the parts of a composite tensor have no names.
+            found.result_names = sorted(results) if len(results) == len(found.outputs) else None
         return found
 
     def _fill(self, number: int) -> None:

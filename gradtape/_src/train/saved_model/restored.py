@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +16,7 @@ from gradtape._src.control.open_trace import Opened
 from gradtape._src.control.scope import TENSOR, ResultStructure, Traced
 from gradtape._src.core.base.errors import OpError, invalid
 from gradtape._src.core.base.tracebacks import cut
-from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.programs.program import Node, Program, leaf, read_by
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors import nest
@@ -29,7 +29,7 @@ from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path, fixed_by, following
 from gradtape._src.ops.random.seeds import STATE, Stream
-from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
+from gradtape._src.train.saved_model.encoding import SPECS, Mismatch, Slot, checked_shape, matched, restored, restored_nest
 from gradtape._src.train.saved_model.extents import Point, at, holds, spoken
 from gradtape._src.train.saved_model.reading import Programs
 
@@ -135,10 +135,9 @@ class RestoredTrace:
     """One signature of a saved function: the nest of its arguments, and its ways for open extents."""
 
     def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
-        stated: dict[int, list[Any]] = {}
-        self.arguments = restored_nest(given["arguments"], lambda leaf: _argument(leaf, stated))
-        self.specs = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, TensorSpec)]
-        self._shapes = [stated[id(spec)] for spec in self.specs]
+        self.arguments = restored_nest(given["arguments"], _argument)
+        slots = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, Slot)]
+        self.specs, self._shapes = [slot.spec for slot in slots], [slot.shape for slot in slots]
         opened = [n["open"] for shape in self._shapes for n in shape if type(n) is dict]
         if opened != [*range(len(opened))]:
             raise ValueError(f"{opened} are no numbers of open extents")
@@ -208,18 +207,21 @@ class RestoredTrace:
 
         return Arguments(matched(self.arguments, arguments, tensor_of))
 
+    def filled(self, values: Iterable[Any]) -> Any:
+        """Return the nest of arguments with these values in place of the tensors."""
+        remaining = iter(values)
+        return nest.map_structure(lambda x: next(remaining) if isinstance(x, Slot) else x, self.arguments, expand_composites=True)
 
-def _argument(given: Any, shapes: dict[int, list[Any]]) -> Any:
-    """Return an argument: a TensorSpec, whose declared shape is stored by its id, or a value."""
+
+def _argument(given: Any) -> Any:
+    """Return an argument: the Slot of a tensor, or a value."""
     if given == "object":
         return Opaque()
     ((kind, value),) = given.items()
     if kind == "value":
         return restored(value)
     dtype, shape, name = value
-    spec = TensorSpec([None if type(n) is dict else n for n in shape], as_dtype(dtype), name)
-    shapes[id(spec)] = shape
-    return spec
+    return Slot(TensorSpec([None if type(n) is dict else n for n in shape], as_dtype(dtype), name), shape)
 
 
 class RestoredFunction(Function):
@@ -244,10 +246,7 @@ class RestoredFunction(Function):
         for way in trace.ways:
             point = tuple(way.symbols)
             nodes = [leaf(a, None) for a in trace.avals(point)]
-            of_spec = dict(zip(map(id, trace.specs), map(EagerTensor, nodes), strict=True))
-            arguments = Arguments(
-                nest.map_structure(lambda x, t=of_spec: t.get(id(x), x), trace.arguments, expand_composites=True)
-            )
+            arguments = Arguments(trace.filled(map(EagerTensor, nodes)))
             with following(way.path):
                 opened.keep(way.path, ConcreteFunction(self, arguments, way.body(point)))
         concrete = opened.traces[0]
@@ -301,7 +300,7 @@ class RestoredFunction(Function):
                 if found is None:
                     found = self._traced[key] = ConcreteFunction(self, arguments, trace.body(nodes))
                 return found, nodes
-        options = [f"Option {k}:\n{_spoken(*trace.arguments)}" for k, trace in enumerate(self._saved, 1)]
+        options = [f"Option {k}:\n{_spoken(*trace.filled(trace.specs))}" for k, trace in enumerate(self._saved, 1)]
         raise ValueError(
             f"Could not find matching concrete function to call loaded from the SavedModel. Got:\n{_spoken(*bound)}\n\n Expected "
             f"these arguments to match one of the following {len(options)} option(s):\n\n" + "\n\n".join(options)
@@ -321,9 +320,13 @@ def _default(given: Any) -> Any:
     return Opaque() if given == "object" else restored(given["value"])
 
 
-def _spec(given: Any) -> TensorSpec:
-    dtype, shape, name = given["tensor"]
-    return TensorSpec(shape, as_dtype(dtype), name)
+def _spec(given: Any) -> TypeSpec:
+    ((name, parts),) = given.items()
+    if name == "tensor":
+        dtype, shape, called = parts
+        return TensorSpec(shape, as_dtype(dtype), called)
+    found: TypeSpec = SPECS[name](*map(restored, parts))
+    return found
 
 
 def _spoken(args: Sequence[Any], kwargs: Any) -> str:

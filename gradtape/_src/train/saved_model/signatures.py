@@ -9,6 +9,7 @@ from typing import Any
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor
 
 DEFAULT = "serving_default"
@@ -80,7 +81,8 @@ def named_results(concrete: ConcreteFunction, results: Any, signature: str) -> d
         several = results if isinstance(results, (list, tuple)) else [] if results is None else [results]
         named = {f"output_{i}": result for i, result in enumerate(several)}
     for key, result in named.items():
-        if not isinstance(key, str) or not isinstance(result, (Tensor, TensorSpec)):
+        parts = [result] if nest.is_nested(result) else nest.flatten(result, expand_composites=True)
+        if not isinstance(key, str) or not all(isinstance(part, (Tensor, TensorSpec)) for part in parts):
             raise ValueError(
                 f"Got a non-Tensor value {result!r} for key {key!r} in the output of the function {concrete.called} used to "
                 f"generate the SavedModel signature {signature!r}. Outputs for functions used as signatures must be a single "

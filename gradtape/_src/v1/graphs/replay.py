@@ -12,6 +12,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checkpointed_while import for_other_shapes
 from gradtape._src.control.scope import Scope
+from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.declarations.define import check
 from gradtape._src.core.engine import engine, execution, tracing
@@ -94,8 +95,11 @@ class ValueScope(RunScope):
         return leaf(self._avals(variable), self._values(variable))
 
 
-def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ()) -> list[Node]:
-    """Return the nodes of `graph` that `wanted` depends on, in the order of recording; `fed` nodes cut the search."""
+def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = (), shapes: bool = True) -> list[Node]:
+    """Return the nodes of `graph` that `wanted` depends on, in the order of recording; `fed` nodes cut the search.
+
+    `shapes` includes the nodes that only determine unknown extents.
+    """
     cut = set(fed)
     found: set[Node] = set()
     stack = [node for node in wanted if node not in cut]
@@ -105,7 +109,7 @@ def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ())
             continue
         found.add(node)
         sources = [*node.inputs, *graph.control_inputs_of(node), *graph.attached.get(node, ())]
-        if node.op not in BEGINNINGS and (extents := dims(node.key[1])):
+        if shapes and node.op not in BEGINNINGS and (extents := dims(node.key[1])):
             sources += graph.extents.sources_of(extents)
         stack += [n for n in sources if n not in cut and n not in found]
     return sorted(found, key=lambda node: node.index)
@@ -138,16 +142,22 @@ class Replay:
         self._streams = dict(graph.draws)
 
     def run(self, wanted: Iterable[Node]) -> None:
-        """Record the nodes that `wanted` depends on."""
-        for node in needed_nodes(self.graph, wanted, list(self.values)):
+        """Record the nodes that `wanted` depends on; those that only determine extents check nothing, as they do not run."""
+        wanted, done = list(wanted), list(self.values)
+        run, needed = set(needed_nodes(self.graph, wanted, done, shapes=False)), needed_nodes(self.graph, wanted, done)
+        for node in needed:
             if node not in self.values:
                 try:
-                    self._step(node)
+                    with setting(checking=node in run):
+                        self._step(node)
                 except LookupError:
                     raise
                 except Exception as error:
                     self._name(error, node)
                     raise
+        for node in needed:  # a later step may run these
+            if node not in run:
+                self.values.pop(node, None)
 
     def _name(self, error: Exception, node: Node) -> None:
         """Add the name of the graph's op to an error."""
