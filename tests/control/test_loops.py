@@ -14,8 +14,9 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.backward import vjp_program
-from gradtape._src.control import bounded_scan, checkpointed_while
+from gradtape._src.control import bounded_scan, checkpointed_while, loop, programs
 from gradtape._src.core.programs.program import Program
+from gradtape._src.core.tensors.tensor import handle
 from tests.fuzz import unrolled
 
 pytestmark = pytest.mark.usefixtures("compiled_early")  # how loops run on the host: tests/engine/test_loops_on_host.py
@@ -164,6 +165,19 @@ def loop_in_cond(tf):
             return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), (tf.constant(0), x))[1]
 
         return tf.cond(tf.reduce_sum(x) > 0.5, loop, lambda: x) + tf.cond(tf.reduce_sum(x) > 5.0, lambda: x, loop)
+
+    return f
+
+
+@form
+def equal_values_in_loop(tf):
+    def f(x):
+        y = x
+        t = 0.5 * x
+        for _ in tf.range(3):
+            y = tf.tanh(tf.sin(y * x + tf.exp(t)) + tf.exp(t)) + tf.sin(t) * tf.sin(t)
+            t += 0.3
+        return y
 
     return f
 
@@ -478,6 +492,21 @@ def test_constants_of_a_function_are_sources_inside_of_its_loops():
 
     found, symbolic = slopes()
     assert [float(d) for d in found] == [4.0, 12.0, 3.0] and float(symbolic) == 12.0
+
+
+def test_a_loop_with_residuals_holds_its_body_as_it_was():
+    """A gradient takes the body out of the loop, and derives it again: the residuals must be those that the loop gives."""
+
+    def body(carry, _):
+        y, t = map(handle, carry)
+        return [tf.sin(t) * y + tf.exp(t) + tf.exp(t) * tf.sin(t), t + 0.3]
+
+    _, (plain,) = loop.trace_body(body, [tf.constant(x).node for x in (X, X)]).bind()
+    whole, saved = bounded_scan.with_residuals(plain, 0, 2)
+    again = programs.selected(whole, range(len(plain.outputs)))
+    assert saved
+    assert again.keys == plain.keys
+    assert bounded_scan.with_residuals(again, 0, 2)[1] == saved
 
 
 def test_a_condition_of_one_element_is_a_scalar():

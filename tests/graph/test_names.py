@@ -82,6 +82,10 @@ def test_scopes(session):
     assert tf.get_default_graph().unique_name("a") == "a_2"
     with tf.name_scope(None, "layer"):
         assert tf.constant(1.0).name == "layer/Const:0"
+        with tf.name_scope("_inner"):
+            assert tf.constant(1.0, name="_c").name == "layer/_inner/_c:0"
+    with pytest.raises(ValueError, match=r"'_inner' is not a valid root scope name"), tf.name_scope("_inner"):
+        pass
 
 
 def test_what_a_tensor_and_an_operation_say(session):

@@ -287,6 +287,10 @@ def test_eager_tensors_are_compared_in_a_graph():
             with tf.Graph().as_default(), self.session():
                 self.assertAllClose(eager, tf.constant([0.5, 1.0]) * 2.0)
                 self.assertAllEqual([eager, eager], [[1.0, 2.0], [1.0, 2.0]])
+                self.assertAllGreater(tf.constant([3.0]), eager[1] + 0.5)
+                self.assertAllLess(tf.constant([3.0]), tf.constant(2.0) * 2.0)
+                self.assertAllGreaterEqual(tf.constant([3.0]), tf.constant(1.0) * 3.0)
+                self.assertAllLessEqual(tf.constant([3.0]), tf.constant(1.0) * 3.0)
 
     Case("test_values").debug()
 

@@ -195,4 +195,23 @@ LIBRARIES = (
         files="pyhf_tests.tar.xz",
         options=("-k", "tensorflow"),
     ),
+    Library(
+        "tf-quant-finance",
+        "0.0.1.dev34",
+        tests=tuple(
+            f"tf_quant_finance/math/{name}"
+            for name in """
+                custom_loops_test.py diff_ops_test.py gradient_test.py jacobian_test.py pad_test.py piecewise_test.py
+                segment_ops_test.py interpolation qmc root_search random_ops/stateless_test.py random_ops/uniform_test.py
+            """.split()
+        ),
+        share=0.97,
+        sample=("tf_quant_finance/math/gradient_test.py",),
+        needs=tuple(
+            """
+            attrs cloudpickle decorator dm-tree==0.1.10 gast protobuf six tensorflow-probability==0.25.0 wrapt
+            """.split()
+        ),
+        files="tf_quant_finance_tests.tar.xz",  # tests of its repository (Apache License 2.0), which the wheel lacks
+    ),
 )

@@ -15,6 +15,7 @@ os.environ["TEST_TMPDIR"] = tempfile.mkdtemp()  # absl's directory, of which eac
 
 os.environ["EINOPS_TEST_BACKENDS"] = "numpy,tensorflow"  # einops tests those that it names
 os.environ.update(dict.fromkeys(("POT_BACKEND_DISABLE_JAX", "POT_BACKEND_DISABLE_PYTORCH"), "1"))  # POT tests all others
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"  # TF Quant Finance's messages are of an old protoc
 sys.skip_tf_privacy_import = True  # by which TensorFlow Privacy imports no estimators
 
 

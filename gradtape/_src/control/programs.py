@@ -144,7 +144,7 @@ def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], re
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
-    """Return `program` with residuals as additional outputs; XLA merges equal computations."""
+    """Return `program` with residuals as additional outputs. Its own nodes stay as they are, so `selected` gives it back."""
     kept = derived.needed(residuals)
     offset = len(program.keys)
     own = len(program.parameters)
@@ -164,20 +164,24 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
     nowhere: Line = (None, 0)
     lines = (*(program.lines or [nowhere] * offset), *[derived.lines[i] if derived.lines else nowhere for i in kept])
     constants = (*program.constants, *derived.constants)
-    return _merged(Program(keys, avals, parameters, outputs, constants, lines))
+    return _merged(Program(keys, avals, parameters, outputs, constants, lines), offset, own)
 
 
-def _merged(program: Program) -> Program:
-    """Return `program` with common subexpressions and equal constants merged."""
+def _merged(program: Program, nodes: int, parameters: int) -> Program:
+    """Return `program` with equal nodes and constants merged, except for the first `nodes` and `parameters`.
+
+    A gradient computes the forward values that it needs anew. Here they become the values of the forward part itself.
+    """
     count = len(program.parameters) - len(program.constants)
     known: dict[Any, int] = {}
-    number = {-1 - k: -1 - k for k in range(count)}
+    first = {-1 - k: -1 - k for k in range(count)}  # of each value the reference of the earliest equal one
     for k, constant in enumerate(program.constants):
         same = k if constant.dtype.hasobject else (constant.shape, constant.dtype, constant.tobytes())
-        number[-1 - count - k] = known.setdefault(same, -1 - count - k)
+        first[-1 - count - k] = known.setdefault(same, -1 - count - k)
     for index, key in enumerate(program.keys):
-        moved = (*key[:2], *[number[r] for r in key[2:]])
-        number[index] = index if effectful(key) else known.setdefault(moved, index)
+        moved = (*key[:2], *[first[r] for r in key[2:]])
+        first[index] = index if effectful(key) else known.setdefault(moved, index)
+    number = {r: r if -1 - parameters < r < nodes else same for r, same in first.items()}
     kept = [i for i in range(len(program.keys)) if number[i] == i]
     place = {i: n for n, i in enumerate(kept)}
     return execution.intern(program.sliced(kept, program.outputs, {r: place.get(same, same) for r, same in number.items()}))

@@ -141,19 +141,19 @@ class Assertions(absltest.TestCase):
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
         """Fail unless every element is greater than the target."""
-        self.assertGreater(self._GetNdArray(a).min(), comparison_target)
+        self.assertGreater(self._GetNdArray(a).min(), self._evaluated(comparison_target))
 
     def assertAllLess(self, a: Any, comparison_target: Any) -> None:
         """Fail unless every element is less than the target."""
-        self.assertLess(self._GetNdArray(a).max(), comparison_target)
+        self.assertLess(self._GetNdArray(a).max(), self._evaluated(comparison_target))
 
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
         """Fail unless every element is greater than or equal to the target."""
-        self.assertGreaterEqual(self._GetNdArray(a).min(), comparison_target)
+        self.assertGreaterEqual(self._GetNdArray(a).min(), self._evaluated(comparison_target))
 
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
         """Fail unless every element is less than or equal to the target."""
-        self.assertLessEqual(self._GetNdArray(a).max(), comparison_target)
+        self.assertLessEqual(self._GetNdArray(a).max(), self._evaluated(comparison_target))
 
     def assertAllInRange(
         self, target: Any, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False, open_upper_bound: bool = False

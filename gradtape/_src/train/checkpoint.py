@@ -274,6 +274,7 @@ class CheckpointLoadStatus:
     @public
     def assert_consumed(self) -> CheckpointLoadStatus:
         """Raise AssertionError unless every saved object is matched, and every variable has its value."""
+        self.assert_existing_objects_matched()
         nodes = self._restore.reader.nodes
         left = [node.key for number, node in enumerate(nodes) if node.key is not None and number not in self._restore.used]
         if left:
@@ -281,7 +282,7 @@ class CheckpointLoadStatus:
                 f"Unresolved object in checkpoint {self._restore.reader.path}: {some(left)}. Nothing of that name hangs on the "
                 "objects that are being restored. Build the model first, or use expect_partial()."
             )
-        return self.assert_existing_objects_matched()
+        return self
 
     @public
     def assert_existing_objects_matched(self) -> CheckpointLoadStatus:

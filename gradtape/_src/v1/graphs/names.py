@@ -232,9 +232,12 @@ class Operations:
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return `name` within the open name scopes, made unique by a number."""
         self._sync()
-        if not VALID.match(name):
-            raise ValueError(f"'{name}' is not a valid scope name. It may have letters, digits and _.\\-/ in it.")
-        return self._unique(scopes.prefix() + name, mark_as_used)
+        full = scopes.prefix() + name
+        if not VALID.match(full):
+            raise ValueError(
+                f"'{full}' is not a valid root scope name. A root scope name has to match the following pattern: {VALID.pattern}"
+            )
+        return self._unique(full, mark_as_used)
 
     def _unique(self, name: str, mark: bool = True) -> str:
         key = name.lower()
