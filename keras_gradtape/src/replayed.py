@@ -39,7 +39,7 @@ _UNUSED = frozenset(
     ).split()
 )
 _UNMASKED = "InputLayer", "Functional", "Sequential", "Cell", "Cells"  # layers of these kinds get arguments without masks
-TIMES = 8  # number of changes of a layer in a row, without a replay between them, after which its calls are no longer recorded
+TIMES = 8  # number of changes of a layer in a row, without a replay between them, after which some calls are not recorded
 _SCOPES = "recorded_call", "autocast_scope", "stateless_scope", "symbolic_scope", "distribution"
 
 
@@ -315,17 +315,33 @@ def _context():
     return tuple(sorted(handed.items())) if all(type(v) is bool for v in handed.values()) else None
 
 
+class _Waiting:
+    """Stands for a state that is unknown or has changed too often. It is looked at again after some calls, each time more."""
+
+    def __init__(self, times):
+        self.times, self.left = times, 2**times
+
+    def __reduce__(self):
+        return type(None), ()
+
+    def same(self, owner):
+        """Return whether to wait, and count the call."""
+        self.left -= 1
+        return self.left >= 0
+
+
 def known(owner):
     """Return the state on which a call depends; None if it is unknown."""
     seen = getattr(owner, "_seen", None)
-    if seen is None or (seen and not seen.same(owner)):
-        times = 1 if not seen or seen.records.entered else seen.times + 1
+    if seen is None or not seen.same(owner):
+        waited = isinstance(seen, _Waiting)
+        times = 1 if seen is None or (not waited and seen.records.entered) else seen.times + 1
         try:
-            seen = times <= TIMES and _Seen(owner, times)
+            seen = _Seen(owner, times) if times <= TIMES or waited else _Waiting(times)
         except Unknown:
-            seen = False
+            seen = _Waiting(times)
         _slot.__set__(owner, seen)
-    return seen or None
+    return seen if isinstance(seen, _Seen) else None
 
 
 class Watched:
