@@ -317,11 +317,10 @@ def effect(
     if engine.local.trace.scope is None:
         return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
     types, graph = tuple([dtype for dtype, _ in results]), engine.current_graph()
-    shapes: Shapes | None = tuple([shape for _, shape in results])
-    if graph is not None and None in shapes:
-        shapes = None
-    elements = engine.elements(engine.record(PY_FUNC, nodes, (run, types, shapes)))
-    if shapes is None:
+    shapes = tuple([shape for _, shape in results])
+    unknown = graph is not None and None in shapes
+    elements = engine.elements(engine.record(PY_FUNC, nodes, (run, types, None if unknown else shapes)))
+    if unknown:
         graph.unknown_rank.update(elements)
     return list(map(EagerTensor, elements))
 

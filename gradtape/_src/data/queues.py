@@ -251,7 +251,8 @@ def _stacked(rows: Sequence[np.ndarray], dtype: Any, shape: TensorShape) -> np.n
     extents = [max([row.shape[a] for row in rows], default=0) if e is None else e for a, e in enumerate(shape.as_list())]
     stacked = np.full([len(rows), *extents], b"" if dtype == known_dtypes.string else 0, dtype.numpy)
     for place, row in enumerate(rows):
-        stacked[(place, *map(slice, row.shape))] = row
+        inside: list[Any] = [place, *map(slice, row.shape)]
+        stacked[tuple(inside)] = row
     return stacked
 
 
