@@ -119,3 +119,27 @@ def test_scores_are_shares():
 def test_eager_code_has_keras_metrics():
     with pytest.raises(RuntimeError, match="not supported when eager execution is enabled"):
         metrics.mean(1.0)
+
+
+@pytest.mark.parametrize("shape", [[3, 1], [None, 1], None])
+@pytest.mark.parametrize(
+    ("weights", "given"),
+    [([1, 2, 4], None), ([1, 2, 4], [3]), ([1, 2, 4], [None]), ([[1], [2], [4]], [3, 1]), ([[1], [2], [4]], [None, 1])],
+)
+def test_weights_are_laid_along_their_axis_whatever_is_known_of_the_shapes(shape, weights, given):
+    """5 of 7 is TensorFlow's number; products of [3] and [3, 1] would give 2 of 3."""
+    with v1.Graph().as_default(), v1.Session() as session:
+        labels, found, weight = [v1.placeholder(tf.float32, s) for s in (shape, shape, given)]
+        _, update = v1.metrics.accuracy(labels, found, weights=weight)
+        session.run(v1.local_variables_initializer())
+        feeds = {labels: [[1.0], [1.0], [1.0]], found: [[1.0], [0.0], [1.0]], weight: weights}
+        assert session.run(update, feeds) == pytest.approx(5 / 7)
+
+
+@pytest.mark.parametrize(("shape", "given"), [([3, 1], None), (None, None), (None, [3])])
+def test_weights_of_a_loss_that_do_not_fit_are_refused_by_the_run(shape, given):
+    with v1.Graph().as_default(), v1.Session() as session:
+        values, weight = v1.placeholder(tf.float32, shape), v1.placeholder(tf.float32, given)
+        loss = v1.losses.compute_weighted_loss(values, weight)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast to values"):
+            session.run(loss, {values: [[1.0], [2.0], [4.0]], weight: [1.0, 2.0, 4.0]})

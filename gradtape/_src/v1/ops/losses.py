@@ -25,7 +25,7 @@ from gradtape._src.ops.nn.activation import relu
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.ops.maths import _either
-from gradtape._src.v1.ops.nn import with_axes_of, without_last_axis
+from gradtape._src.v1.ops.nn import that_fit, with_axes_of, without_last_axis
 
 
 class Reduction:
@@ -84,8 +84,8 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     given = tensor(losses)
-    each, weight = cast(given, dtypes.float32), cast(tensor(weights), dtypes.float32)
-    _check_weights(weight, each)
+    each = cast(given, dtypes.float32)
+    weight = that_fit(cast(tensor(weights), dtypes.float32), each)
     weighted = each * weight
     every = weight + zeros_like(each)
     counts: dict[str, Callable[[], Any]] = {
@@ -109,15 +109,6 @@ def _entered(loss: Any, loss_collection: Any) -> Any:
 
 def _present(weights: Any) -> Any:
     return cast(not_equal(weights, 0.0), dtypes.float32)  # in a graph != compares identities
-
-
-def _check_weights(weights: Any, values: Any) -> None:
-    extents = zip(extents_of(weights), extents_of(values), strict=False)
-    if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, None, n) and n is not None for w, n in extents)):
-        raise ValueError(
-            f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
-            "scalar, or the axes of the values, each with their extent or 1."
-        )
 
 
 def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
@@ -232,8 +223,7 @@ def mean_pairwise_squared_error(
     """
     wanted, predicted = _alike(labels, predictions)
     error = predicted - wanted
-    weight = cast(tensor(weights), dtypes.float32)
-    _check_weights(weight, error)
+    weight = that_fit(cast(tensor(weights), dtypes.float32), error)
     axes = range_(1, rank(error)) if error.get_shape().rank is None else list(range(1, error.ndim))
     count = reduce_sum(_present(weight + zeros_like(error)), axes, keepdims=True)
     squares, total = reduce_sum(error * error, axes, keepdims=True), reduce_sum(error, axes, keepdims=True)

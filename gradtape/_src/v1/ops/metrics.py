@@ -27,6 +27,7 @@ from gradtape._src.v1.graphs.collections import GraphKeys
 from gradtape._src.v1.graphs.get_variable import VariableV1
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.variable_scope import variable_scope
+from gradtape._src.v1.ops.nn import that_fit
 
 Pair = tuple[Any, Any]
 COLLECTIONS = ("metrics_collections", "updates_collections")
@@ -65,6 +66,7 @@ def variable(name: str, shape: Sequence[int] = (), dtype: Any = dtypes.float32) 
     return make(lambda: zeros(shape, dtype), trainable=False, collections=collections, name=name)
 
 
+@public
 def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Tensor | None]:
     """Align the shapes of all three by removing a last axis of extent 1; ValueError unless they agree."""
     labels, predictions = tensor(labels), tensor(predictions)
@@ -85,14 +87,7 @@ def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor,
 
 def spread(weights: Any, values: Any) -> Tensor:
     """Return `weights` as float32 broadcast to `values`; ValueError unless it is a scalar, or has the same axes or 1 for them."""
-    weights = cast(weights, dtypes.float32)
-    extents = zip(extents_of(weights), extents_of(values), strict=False)
-    if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, v) for w, v in extents)):
-        raise ValueError(
-            f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
-            "scalar, or the axes of the values, each with their extent or 1."
-        )
-    found: Tensor = weights * ones_like(values, dtypes.float32)
+    found: Tensor = that_fit(cast(weights, dtypes.float32), values) * ones_like(values, dtypes.float32)
     return found
 
 

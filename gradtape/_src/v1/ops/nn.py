@@ -239,3 +239,15 @@ def with_axes_of(weights: Tensor, labels: Tensor) -> Tensor:
     if weights.ndim == labels.ndim + 1 and extents_of(weights)[-1] == 1:
         return squeeze(weights, -1)
     return weights[..., None] if weights.ndim and weights.ndim == labels.ndim - 1 else weights
+
+
+@public
+def that_fit(weights: Tensor, values: Tensor) -> Tensor:
+    """Return weights unchanged; ValueError unless they are a scalar, or have the axes of the values, with their extents or 1."""
+    extents = zip(extents_of(weights), extents_of(values), strict=False)
+    if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, n) for w, n in extents)):
+        raise ValueError(
+            f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
+            "scalar, or the axes of the values, each with their extent or 1."
+        )
+    return weights
