@@ -9,6 +9,14 @@ LEFT = {
 
 ROWS = [
     (
+        "tf.queue.FIFOQueue(3, [tf.float32]).dequeue_many(1)",
+        """
+        queue = tf.queue.FIFOQueue(3, [tf.float32], shapes=[[3]])
+        queue.enqueue(x3)
+        queue.dequeue_many(1)
+        """,
+    ),
+    (
         "tf.data.Dataset.range(4).batch(tf.constant(2))",
         "tf.data.Dataset.range(4).batch(tf.cast(tf.constant(2), tf.int64))",
     ),

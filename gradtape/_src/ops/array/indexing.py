@@ -113,7 +113,8 @@ def _window_of(x, begin, *, axes, sizes, strides):
     for axis, start in zip(axes, begin, strict=True):
         first[axis] = min(max(int(start), 0), x.shape[axis] - sizes[axis])
     bounds = zip(first, sizes, strides, strict=True)
-    return x[tuple([slice(f, f + n, s) if s > 0 else slice(f + n - 1, f - 1 if f else None, s) for f, n, s in bounds])]
+    # Without the ellipsis the result would be no array where there are no axes.
+    return x[(*[slice(f, f + n, s) if s > 0 else slice(f + n - 1, f - 1 if f else None, s) for f, n, s in bounds], ...)]
 
 
 lowering(_take, platform=HOST, rule=_window_of, because="NumPy takes a window with strides in one step")
