@@ -353,3 +353,15 @@ def test_a_call_whose_ops_are_the_same_for_all_extents_is_recorded(session):
         given = np.arange(12, dtype=np.float32).reshape(3, 4)
         assert made.shape.is_compatible_with(np.shape(session.run(made, {x: given}))), name
     assert deferred == ["rows behind the first"]
+
+
+@pytest.mark.parametrize("shape", [[None, 3], [None, None], None])
+@pytest.mark.parametrize(
+    ("change", "rows"), [(lambda a: tf.concat([a, a], 0), 16), (lambda a: a[:-1], 2)], ids=["that grow", "that shrink"]
+)
+def test_what_has_the_shape_of_a_loop_s_results(session, shape, change, rows):
+    invariants = [tf.TensorShape([]), tf.TensorShape([None, 3])]
+    x = tf.placeholder(tf.float32, shape)
+    y = tf.while_loop(lambda k, _: k < 2, lambda k, a: (k + 1, change(a)), [tf.constant(0), x], shape_invariants=invariants)[1]
+    for value in session.run([y, tf.ones_like(y), tf.zeros_like(y) + y], {x: np.ones((4, 3), "float32")}):
+        same(value, np.ones((rows, 3)))

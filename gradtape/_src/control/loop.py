@@ -194,6 +194,7 @@ def while_loop(
         state = _opened(state, shape_invariants)
     try:
         results = _over_tensors(run_loop, spread(cond), spread(body), _settled(spread(body), state), limit)
+        _open_again(results, shape_invariants)
     except ValueError as error:
         if not shape_changed(error):
             raise
@@ -283,6 +284,17 @@ def _with_shape(x: Any, stated: Any) -> Any:
     if isinstance(x, IndexedSlices):
         return IndexedSlices(opened(x.values, shape), opened(x.indices, shape[:1]), x.dense_shape)
     return opened(x, shape)
+
+
+def _open_again(results: Any, invariants: Any) -> None:
+    """Give the results of a loop in a graph unknown extents of their own where `shape_invariants` allow a change."""
+    graph = engine.graph_around()
+    if graph is None or invariants is None:
+        return
+    for x, stated in zip(nest.flatten(results), nest.flatten(invariants), strict=True):
+        shape = None if stated is None else TensorShape(getattr(stated, "shape", stated))
+        if isinstance(x, Tensor) and shape is not None and shape.rank is not None and not shape.is_fully_defined():
+            graph.open_extents(x.node, shape)
 
 
 def _changing(cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, shapes: Any) -> list[Tensor]:
