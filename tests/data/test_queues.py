@@ -36,6 +36,25 @@ def test_a_closed_queue_with_too_few_elements_keeps_them():
     assert queue.dequeue_many(2).numpy().tolist() == [1, 2]
 
 
+def test_an_interrupt_loses_no_element(monkeypatch):
+    queue = tf.queue.FIFOQueue(-1, tf.int32, shapes=())
+    queue.enqueue_many([[1, 2]])
+    wait, calls = threading.Condition.wait_for, []
+
+    def interrupted(condition, predicate, timeout=None):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt("Ctrl-C")
+        return wait(condition, predicate, timeout)
+
+    monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="Ctrl-C"):
+        queue.dequeue_many(3)
+    monkeypatch.undo()
+    assert int(queue.size()) == 2
+    assert queue.dequeue_many(2).numpy().tolist() == [1, 2]
+
+
 def test_the_smallest_number_leaves_first_and_equal_ones_in_order():
     queue = tf.queue.PriorityQueue(10, [tf.string], shapes=[()])
     for element in ((3, "c"), (1, "a"), (2, "b"), (1, "also a")):

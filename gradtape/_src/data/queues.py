@@ -53,19 +53,20 @@ class Rows:
         """
         taken: list[Row] = []
         with self._changed:
-            while len(taken) < count:
-                self._changed.wait_for(lambda: self.closed or len(self.rows) > self.least)
-                if not self.rows and fewer and taken:
-                    break
-                if not self.rows:
-                    self.rows[:0] = taken
-                    raise OutOfRangeError(
-                        None,
-                        None,
-                        f"{self.kind} is closed and has insufficient elements (requested {count}, current size {len(taken)})",
-                    )
-                taken.append(self.rows.pop(self._chosen(self.rows)))
-                self._changed.notify_all()
+            try:
+                while len(taken) < count:
+                    self._changed.wait_for(lambda: self.closed or len(self.rows) > self.least)
+                    if self.rows:
+                        taken.append(self.rows.pop(self._chosen(self.rows)))
+                        self._changed.notify_all()
+                    elif fewer and taken:
+                        break
+                    else:
+                        why = f"has insufficient elements (requested {count}, current size {len(taken)})"
+                        raise OutOfRangeError(None, None, f"{self.kind} is closed and {why}")
+            except BaseException:  # an interrupt too loses no element
+                self.rows[:0] = taken
+                raise
         return taken
 
     def close(self, cancel: bool) -> None:
@@ -202,7 +203,9 @@ class QueueBase:
     def _many(self, n: Any, fewer: bool, op: str) -> Any:
         if any(shape.rank is None for shape in self._shapes):
             raise invalid_for(
-                op, "FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified shapes: state shapes=."
+                op,
+                "FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified shapes. "
+                "Give the queue its shapes when it is made.",
             )
         known = isinstance(n, (int, np.integer)) or executing_eagerly()
         count, fixed = tensor(n, np.int32), static(n, "n") if known else None
