@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from gradtape._src.core.programs import guards
-from gradtape._src.core.programs.program import Program, effectful
+from gradtape._src.core.programs.program import Program, effectful, memoized
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.ops.math.arithmetic import _add_n
 
@@ -55,12 +55,9 @@ class ReplicatedProgram(Program):
         self._rounds, self.mesh = rounds, mesh
         self._at = {found.segments[0][0]: found for found in rounds}
 
-    def in_precision(self, precision: str | None) -> Program:
-        """Return the Program of this computation in another precision, which is created once and compiled separately."""
-        known: Program | None = self.derived.get(("precision", precision))
-        if known is None and precision != self.precision:
-            known = self.derived["precision", precision] = ReplicatedProgram(self, self._rounds, self.mesh, precision)
-        return known or self
+    @memoized
+    def _with_precision(self, precision: str | None) -> Program:
+        return ReplicatedProgram(self, self._rounds, self.mesh, precision)
 
     def _evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         leaves = (*arguments, *[jax.numpy.asarray(c) for c in self.constants])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core.engine import execution
+from gradtape._src.core.engine import execution, stages
 from gradtape._src.core.programs.op import ops
 from tests.ops.strings.string_calls import ERRORS, VALUES
 
@@ -132,7 +132,7 @@ class TestFunctions:
         total, text = f(tf.constant(["ab", "cde"]), tf.constant([1.0, 2.0]))
         assert (total.numpy(), text.numpy()) == (14.0, b"ab3.0")
         program = f.get_concrete_function(tf.constant(["a", "b"]), tf.constant([1.0, 2.0])).program
-        pieces = [stage[0] for stage in program.derived["stages"].made if type(stage[0]) is not tuple]
+        pieces = [stage[0] for stage in stages.of(program, execution.intern).made if type(stage[0]) is not tuple]
         assert len(pieces) == 2 and all(not piece.hosted for piece in pieces)
 
     def test_constants_cost_nothing(self):

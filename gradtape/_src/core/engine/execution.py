@@ -250,10 +250,8 @@ def settled(program: Program, arguments: Sequence[Any]) -> bool:
 
     Thus the labels and indices of a batch are checked without waiting for the training step. An unknown argument is None.
     """
-    if "steered" not in program.derived:
-        program.derived["steered"] = stages.steered(program)
-    known = program.derived["steered"]
-    return known is not None and hold(known, arguments)
+    checks = stages.steered(program)
+    return checks is not None and hold(checks, arguments)
 
 
 def hold(checks: stages.Checks, arguments: Sequence[Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.core.engine import execution
 from gradtape._src.core.engine.tracing import FORWARD
-from gradtape._src.core.programs.program import Program
+from gradtape._src.core.programs.program import Program, memoized
 from gradtape._src.core.programs.transcript import Transcript
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, as_number
@@ -77,14 +77,17 @@ class Symbols:
         return tuple(made)
 
 
+@memoized
+def _symbols_of(program: Program) -> Symbols:
+    return Symbols(program.keys, program.avals, program.parameters)
+
+
 def instance(program: Program, extents: Extents) -> Program:
     """Return a Program for these extents: the same ops, with numbers in their attributes, Avals and Programs."""
     point = "at", *extents.values()
     known: Program | None = program.derived.get(point)
     if known is None:
-        if "symbols" not in program.derived:
-            program.derived["symbols"] = Symbols(program.keys, program.avals, program.parameters)
-        symbols, known = program.derived["symbols"], program
+        symbols, known = _symbols_of(program), program
         if symbols.any:
             keys, avals, parameters = symbols.at(extents)
             rest = program.outputs, program.constants, program.lines, program.precision

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, ops
-from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import bytes_of
 
@@ -33,21 +33,19 @@ class Stages(NamedTuple):
     outputs: tuple[int, ...]
 
 
+@memoized
 def of(program: Program, interned: Interned) -> Stages | None:
     """Return the Stages of a Program that is `staged`; None if a single stage suffices."""
-    known: Stages | None = program.derived.get("stages")
-    if known is None:
-        known = _around_host(program, interned) if program.hosted else _cut_after(PART, written_out(program), interned)
-        program.derived["stages"] = known
-    return known if program.hosted or len(known.made) > 1 else None
+    if program.hosted:
+        return _around_host(program, interned)
+    found = _cut_after(PART, written_out(program), interned)
+    return found if len(found.made) > 1 else None
 
 
+@memoized
 def pieces_of(program: Program, interned: Interned) -> Stages:
     """Return short Stages for a Program whose results depend on each other, so that fusion repeats little in each."""
-    known: Stages | None = program.derived.get("pieces")
-    if known is None:
-        known = program.derived["pieces"] = _cut_after(PIECE, program, interned)
-    return known
+    return _cut_after(PIECE, program, interned)
 
 
 class _Cutter:
@@ -204,16 +202,14 @@ class Checks(NamedTuple):
     made: tuple[Check, ...]
 
 
+@memoized
 def of_integers(program: Program, output: int) -> Part | None:
     """Return the part of a Program that computes one output, if it has few ops, all on integers and able to run on the host."""
-    key = "of integers", output
-    if key not in program.derived:
-        flat = written_out(program)
-        program.derived[key] = _little(_part(flat, [flat.outputs[output]]))
-    known: Part | None = program.derived[key]
-    return known
+    flat = written_out(program)
+    return _little(_part(flat, [flat.outputs[output]]))
 
 
+@memoized
 def steered(program: Program) -> Checks | None:
     """Return the checks that a Program makes while it runs; None if their values do not come of a few integer ops."""
     flat = written_out(program)

@@ -19,7 +19,7 @@ from jax.sharding import SingleDeviceSharding
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field
 from gradtape._src.core.platform import lowerings, memory
-from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.programs.program import ELEMENT, memoized
 from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
@@ -142,13 +142,10 @@ def platform() -> str:
         ) from None
 
 
+@memoized
 def steers(program: Program) -> bool:
     """Return whether all values of a Program are small integers, and it has no loop."""
-    known = program.derived.get("steers")
-    if known is None:
-        avals = (*program.avals, *program.parameters)
-        known = program.derived["steers"] = all(map(is_steering, avals)) and not count_loops(program)
-    return bool(known)
+    return all(map(is_steering, (*program.avals, *program.parameters))) and not count_loops(program)
 
 
 def stays(array: np.ndarray) -> bool:
@@ -195,15 +192,12 @@ def spend(program: Program, cost: float) -> None:
 
 def costs(program: Program, where: str) -> Costs:
     """Estimate the cost of a run node by node on the platform `where`."""
-    key = "costs", hosting(where)
-    known: Costs | None = program.derived.get(key)
-    if known is None:
-        known = program.derived[key] = _costs(program, where)
-    return known
+    return _costs(program, hosting(where))
 
 
-def _costs(program: Program, where: str) -> Costs:
-    host = hosting(where)
+@memoized
+def _costs(program: Program, host: bool) -> Costs:
+    """Estimate the cost of a run node by node; `host`: where ops may run on NumPy."""
     known = program.form.known
     if "plain" not in known:
         known["plain"] = _plain(program)
@@ -214,11 +208,11 @@ def _costs(program: Program, where: str) -> Costs:
             own = HOSTED * plain.ops + HOSTED_BYTE * moved
             for product in plain.products:
                 own += HOSTED_PRODUCT * math.sqrt(math.prod([float(program.aval_of(r).size) for r in product]))
-            inner = [costs(program.keys[index][1][0], where) for index in plain.calls]
+            inner = [_costs(program.keys[index][1][0], host) for index in plain.calls]
             if not any(of.kernels for of in inner):
                 own += sum([of.own for of in inner])
                 return Costs(own, own + sum([of.least - of.own for of in inner]), NO_KERNELS, plain.hosted)
-    return _costs_of_each(program, where, host)
+    return _costs_of_each(program, host)
 
 
 class Plain(NamedTuple):
@@ -252,7 +246,7 @@ def bytes_moved(keys: tuple[Any, ...], avals: tuple[Any, Any], counted: tuple[bo
     return sum(moved), max(moved, default=0)
 
 
-def _costs_of_each(program: Program, where: str, host: bool) -> Costs:
+def _costs_of_each(program: Program, host: bool) -> Costs:
     avals = [*program.avals, *reversed(program.parameters)]  # reversed, so that negative references index the parameters
     sizes = list(map(_hosted_bytes, avals))
     own = more = 0.0
@@ -260,13 +254,13 @@ def _costs_of_each(program: Program, where: str, host: bool) -> Costs:
     hosted = [False] * len(program.keys)
     for index, (op, attrs, *references) in enumerate(program.keys):
         if op.structured:
-            inner = [costs(held, where) for held in op.programs(attrs)]
+            inner = [_costs(held, host) for held in op.programs(attrs)]
             kernels.update(*[of.kernels for of in inner])
             if op.is_call:
                 own, more = own + inner[0].own, more + inner[0].least - inner[0].own
             else:
                 own += HOSTED + HOSTED_BYTE * bytes_of(avals[index])
-                more += _least(op, attrs, [avals[r] for r in references], where)
+                more += _least(op, attrs, [avals[r] for r in references], host)
         elif op is not ELEMENT:
             moved = sizes[index] + sum([sizes[r] for r in references])
             if host and op.hosted and _is_hosted(op, moved):
@@ -285,9 +279,9 @@ def _contracts(op: Op) -> bool:
     return Trait.CONTRACTS in op.traits
 
 
-def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], where: str) -> float:
+def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any], host: bool) -> float:
     """Estimate the least cost of the Programs in an op; loops whose trips depend on values count as none."""
-    runs = [(call_cost(inside) + costs(inside, where).least, times) for inside, times in op.runs(attrs)]
+    runs = [(call_cost(inside) + _costs(inside, host).least, times) for inside, times in op.runs(attrs)]
     if op.kind == BRANCH:
         return min([cost for cost, _ in runs])
     if op.kind == ROWS:
@@ -334,13 +328,11 @@ def _is_hosted(op: Op, moved: float) -> bool:
     return moved <= HOSTED_BYTES or (Trait.REFLECTS in op.traits and moved < math.inf)
 
 
+@memoized
 def _reflects(program: Program) -> bool:
     """Return whether a Program decomposes a large real matrix, for which NumPy has a twin."""
-    known = program.derived.get("reflects")
-    if known is None:
-        given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
-        known = program.derived["reflects"] = any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
-    return bool(known)
+    given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
+    return any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
 
 
 def _hosted_bytes(aval: Any) -> float:
@@ -408,33 +400,22 @@ def is_quick(where: str) -> bool:
     return where == "gpu" and not early and not deterministic and accepted("quick")
 
 
+@memoized
 def _convolves_large(program: Program) -> bool:
     """Return whether a Program, or one inside of it, convolves large values."""
-    known = program.derived.get("convolves_large")
-    if known is None:
-        own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
-        inner = (held for op, attrs, *_ in program.keys for held in op.programs(attrs))
-        known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
-    return bool(known)
+    own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
+    return own or any(_convolves_large(held) for op, attrs, *_ in program.keys for held in op.programs(attrs))
 
 
 LARGE_CONSTANT = 1 << 14  # elements from which an op on constants is not folded by XLA
 
 
-def _folds_large(program: Program | None, constant: frozenset[int] = frozenset()) -> bool:
+@memoized
+def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:
     """Return whether an op of a Program reads only constants, one of them large.
 
     `constant` are the references of parameters that get constants from the caller.
     """
-    if program is None:
-        return False
-    known = program.derived.get(("folds", constant))
-    if known is None:
-        known = program.derived["folds", constant] = _finds_large(program, constant)
-    return bool(known)
-
-
-def _finds_large(program: Program, constant: frozenset[int]) -> bool:
     count = len(program.parameters)
     known = {*constant, *range(-count, len(program.constants) - count)}
     for index, (op, attrs, *references) in enumerate(program.keys):
@@ -466,15 +447,9 @@ def in_pieces(program: Program, where: str) -> bool:
     return where == "gpu" and is_fused_again(program) and not count_loops(program) and program.bytes <= memory.CHECKED
 
 
+@memoized
 def is_fused_again(program: Program) -> bool:
     """Return whether fusion would repeat most ops of a Program, because many of its results depend on others."""
-    known = program.derived.get("fused_again")
-    if known is None:
-        known = program.derived["fused_again"] = _fuses_again(program)
-    return bool(known)
-
-
-def _fuses_again(program: Program) -> bool:
     results = [r for r in set(program.outputs) if r >= 0]
     left = FUSED_AGAIN * len(program.keys)
     if len(results) ** 2 <= left:
@@ -497,7 +472,7 @@ def _fuses_again(program: Program) -> bool:
 lowerings.compiled_with(
     "unfolded",
     "cpu",
-    when=lambda program, quick: _folds_large(program),
+    when=lambda program, quick: program is not None and _folds_large(program),
     because="an op on a large constant: XLA would compute it while it compiles, one element at a time. The maximum of 4 million "
     "ones takes 9 s, their cumulative product minutes",
     xla_disable_hlo_passes="constant_folding",

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.core.base.ambient import anew, declare, field, setting
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
+from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf, memoized
 from gradtape._src.core.programs.structured import StructuredOp, arity
 
 FORWARD = "forward"  # key in `Program.derived`: the forward Program of a gradient whose own derivative needs its values
@@ -199,21 +199,18 @@ def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int
     return heads
 
 
+@memoized
 def _guarded_for(program: Program, live: tuple[int, ...]) -> Program:
     """Return a Program with only the checks that its effects and its outputs at the positions `live` need."""
-    known: Program | None = program.derived.get(("guarded for", live))
-    if known is None:
-        keys, outputs = program.keys, program.outputs
-        wanted = {outputs[i] for i in live if i < len(outputs)} | {i for i, key in enumerate(keys) if effectful(key)}
-        used = _guards_before(keys, list(wanted))
-        made = tuple([key if i in used or not key[0].guards else (key[0].plain, *key[1:]) for i, key in enumerate(keys)])
-        known = program
-        if made != keys:
-            known = execution.intern(
-                Program(made, program.avals, program.parameters, outputs, program.constants, program.lines, program.precision)
-            )
-        program.derived["guarded for", live] = known
-    return known
+    keys, outputs = program.keys, program.outputs
+    wanted = {outputs[i] for i in live if i < len(outputs)} | {i for i, key in enumerate(keys) if effectful(key)}
+    used = _guards_before(keys, list(wanted))
+    made = tuple([key if i in used or not key[0].guards else (key[0].plain, *key[1:]) for i, key in enumerate(keys)])
+    if made == keys:
+        return program
+    return execution.intern(
+        Program(made, program.avals, program.parameters, outputs, program.constants, program.lines, program.precision)
+    )
 
 
 def _quiet(op: Op, attrs: Attributes) -> Key:
@@ -225,18 +222,18 @@ def _quiet(op: Op, attrs: Attributes) -> Key:
 
 def without_effects(program: Program) -> Program:
     """Return a Program without the ops that only have effects, and without checks."""
-    if not program.demands and not program.guarded:
-        return program
-    known: Program | None = program.derived.get("without effects")
-    if known is None:
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        with inner() as trace:
-            trace.overrides = None
-            known = execution.intern(close(trace, inline(program, leaves), leaves))
-        program.derived["without effects"] = known
-        if FORWARD in program.derived:
-            known.derived[FORWARD] = program.derived[FORWARD]
-    return known
+    return _quietened(program) if program.demands or program.guarded else program
+
+
+@memoized
+def _quietened(program: Program) -> Program:
+    leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+    with inner() as trace:
+        trace.overrides = None
+        made = execution.intern(close(trace, inline(program, leaves), leaves))
+    if FORWARD in program.derived:
+        made.derived[FORWARD] = program.derived[FORWARD]
+    return made
 
 
 def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:

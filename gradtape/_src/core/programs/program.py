@@ -7,11 +7,12 @@ A *key* is `(op, attribute values, *references)`: the computation of a node, wit
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import jax
 import numpy as np
@@ -326,6 +327,26 @@ class Form:
         self.structured: tuple[int, ...] = ()
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def memoized(compute: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Decorate a function of a Program, and of hashable values given by position, so that each result is computed once.
+
+    The results are kept in `Program.derived`, under the function and the values.
+    """
+
+    @functools.wraps(compute)
+    def kept(program: Program, *values: Any) -> Any:
+        key = (compute, *values)
+        if key not in program.derived:
+            program.derived[key] = compute(program, *values)  # type: ignore[call-arg]
+        return program.derived[key]
+
+    return kept  # type: ignore[return-value]
+
+
 class Program(Executable):
     """A closed computation: keys, their Avals, the Avals of its parameters, and its outputs. Immutable; compared by identity.
 
@@ -403,18 +424,16 @@ class Program(Executable):
         self.form.structured = tuple([i for i, key in special if key[0].structured])
 
     @property
+    @memoized
     def described(self) -> str:
         """A short description with a digest of op types and shapes, equal in all processes that traced the same program."""
-        known: str | None = self.derived.get("described")
-        if known is None:
-            types = ",".join([key[0].type for key in self.keys])
-            shapes = ",".join(map(repr, (*self.parameters, *self.avals)))
-            digest = hashlib.sha256(f"{types} {shapes} {self.outputs}".encode()).hexdigest()[:12]
-            code = self.lines[-1][0] if self.lines else None
-            where = "" if code is None else f" of {code.co_filename.rpartition('/')[2]}, in {code.co_name}"
-            results = ", ".join([repr(self.aval_of(r)) for r in self.outputs[:3]])
-            known = self.derived["described"] = f"a program of {self.size} ops{where}, which gives {results} ({digest})"
-        return known
+        types = ",".join([key[0].type for key in self.keys])
+        shapes = ",".join(map(repr, (*self.parameters, *self.avals)))
+        digest = hashlib.sha256(f"{types} {shapes} {self.outputs}".encode()).hexdigest()[:12]
+        code = self.lines[-1][0] if self.lines else None
+        where = "" if code is None else f" of {code.co_filename.rpartition('/')[2]}, in {code.co_name}"
+        results = ", ".join([repr(self.aval_of(r)) for r in self.outputs[:3]])
+        return f"a program of {self.size} ops{where}, which gives {results} ({digest})"
 
     @property
     def staged(self) -> bool:
@@ -460,13 +479,11 @@ class Program(Executable):
 
     def in_precision(self, precision: str | None) -> Program:
         """Return this Program in another precision, a Program of its own that is created once."""
-        if precision == self.precision:
-            return self
-        known: Program | None = self.derived.get(("precision", precision))
-        if known is None:
-            made = Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision, self)
-            known = self.derived["precision", precision] = made
-        return known
+        return self if precision == self.precision else self._with_precision(precision)
+
+    @memoized
+    def _with_precision(self, precision: str | None) -> Program:
+        return Program(self.keys, self.avals, self.parameters, self.outputs, self.constants, self.lines, precision, self)
 
     def needed(self, references: Iterable[int]) -> list[int]:
         """Return the nodes on which these references depend, in order."""
