@@ -258,3 +258,18 @@ def test_what_follows_from_an_open_rank_has_an_unknown_shape():
     found = several.get_concrete_function()
     assert [str(shape) for shape in found.output_shapes] == ["()", "(None, 3)", "<unknown>", "(None,)", "(3,)"]
     assert found.inference_fn(tf.ones([2]), tf.ones([1, 3]))[0].numpy() == 2.0
+
+
+def test_results_of_a_function_that_needs_values_have_the_shapes_of_a_graph():
+    """The shapes are TensorFlow's; the function itself runs op by op."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def f(x):
+        kept = tf.boolean_mask(x, x[:, 0] > 0.0)
+        return {"kept": kept, "where": tf.where(x > 0.0), "sum": tf.reduce_sum(kept, 0)}, tf.unique(x[:, 0])[0]
+
+    concrete = f.get_concrete_function()
+    shapes = {"kept": [None, 4], "where": [None, 2], "sum": [4]}, [None]
+    assert tf.nest.map_structure(tf.TensorShape.as_list, concrete.output_shapes) == shapes
+    assert concrete.output_dtypes == ({"kept": tf.float32, "where": tf.int64, "sum": tf.float32}, tf.float32)
+    assert concrete(tf.constant([[1.0, 2.0, 3.0, 4.0], [-1.0, 0.0, 0.0, 0.0]]))[0]["sum"].numpy().tolist() == [1, 2, 3, 4]

@@ -203,7 +203,25 @@ SPECS = [
     (lambda: D.from_generator(lambda: iter([1]), tf.int32), tf.TensorSpec(None, tf.int32)),
     (lambda: D.from_generator(iter, (tf.int32, tf.float32), ((), (2,))), (spec(dtype="int32"), spec(2, dtype="float32"))),
     (lambda: D.range(3).scan(np.int64(0), lambda s, x: (s, (s, 1.0))), (spec(), spec(dtype="float32"))),
+    # What depends on values has the shape that a graph states; these are TensorFlow's.
+    (lambda: D.range(3).map(lambda x: tf.where(tf.range(4, dtype=tf.int64) > x)), spec(None, 1)),
+    (lambda: D.range(3).map(lambda x: (tf.range(x), tf.zeros([5, 3])[:x])), (spec(None), spec(None, 3, dtype="float32"))),
+    (lambda: D.range(3).map(lambda x: tf.cond(x > 1, lambda: tf.zeros([2]), lambda: tf.zeros([3]))), spec(None, dtype="float32")),
+    (lambda: through_python(), tf.TensorSpec(None, tf.float32)),
+    (lambda: through_python().map(lambda x: tf.reshape(x, [3, 1])), spec(3, 1, dtype="float32")),
+    (lambda: through_python().map(lambda x: (tf.ensure_shape(x, [3]), x[0])), (spec(3, dtype="float32"), tf.TensorSpec(None))),
+    (lambda: through_python([3]).batch(2), spec(None, 3, dtype="float32")),
+    (lambda: through_python().batch(2).unbatch(), tf.TensorSpec(None, tf.float32)),
 ]  # fmt: skip
+
+
+def through_python(stated=None):
+    def of_element(x):
+        made = tf.py_function(lambda a: tf.cast(tf.fill([3], a), tf.float32), [x], tf.float32)
+        made.set_shape(stated)
+        return made
+
+    return D.range(6).map(of_element)
 
 
 @pytest.mark.parametrize("make, expected", SPECS)

@@ -131,8 +131,9 @@ def missing(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
-def _traced(*arguments: Any) -> Any:
-    return pkgutil.resolve_name("gradtape._src.v1.graphs.open_function:traced")(*arguments)
+def _of_graphs(name: str) -> Callable[..., Any]:
+    """Return a function of `v1/graphs/open_function`, which is imported when it is called."""
+    return lambda *arguments: pkgutil.resolve_name(f"gradtape._src.v1.graphs.open_function:{name}")(*arguments)
 
 
-hooks.graphs.traced = _traced
+hooks.graphs.traced, hooks.graphs.described = _of_graphs("traced"), _of_graphs("described")

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.arguments import Arguments, misfit
@@ -20,7 +20,7 @@ from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.open_ways import Ways
-from gradtape._src.control.scope import UNTRACED, MadeFromArguments, Traced, call, flatten_results
+from gradtape._src.control.scope import UNTRACED, MadeFromArguments, ResultStructure, Traced, call, flatten_results
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import NeedsValues, UnimplementedError, invalid
 from gradtape._src.core.base.hidden import hides
@@ -32,7 +32,7 @@ from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import ELEMENT, Line, Node, Program, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
-from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of, stated_shape
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.values.dtypes import spoken_name
@@ -158,6 +158,7 @@ class ConcreteFunction:
         self._named: list[str | None] = [None] * len(arguments.nodes)
         self.result_names: list[str] | None = None  # the names of a loaded signature's results, shown in their specs
         self._type: FunctionType | None = None
+        self._in_graph: tuple[ResultStructure, list[TensorSpec]] | None = None  # what a graph states of the results
         self.opened: Any = None  # the trace with symbols of which this is an instance
         # Traces for other extents of elements, and of the variables that it looked at.
         self._variants: dict[Any, ConcreteFunction] = {}
@@ -235,7 +236,7 @@ class ConcreteFunction:
     def seen_through(self, specs: list[TensorSpec]) -> ConcreteFunction:
         """Return a copy that shows these specs for its tensors. A call with other extents finds or makes another trace."""
         seen = copy.copy(self)
-        seen._specs, seen._named, seen._type = specs, [None] * len(specs), None
+        seen._specs, seen._named, seen._type, seen._in_graph = specs, [None] * len(specs), None, None
         return seen
 
     def of_specs(self, specs: Sequence[TensorSpec]) -> ConcreteFunction:
@@ -295,18 +296,32 @@ class ConcreteFunction:
     @property
     def structured_outputs(self) -> Any:
         """The results' structure, with a TensorSpec for each tensor."""
-        specs = self.outputs
+        structure, specs = self._described()
         names: Sequence[str | None] = self.result_names or [None] * len(specs)
-        return self._traced.structure.fill([TensorSpec(s.shape, s.dtype, name) for s, name in zip(specs, names, strict=True)])
+        return structure.fill([TensorSpec(s.shape, s.dtype, name) for s, name in zip(specs, names, strict=True)])
 
     @property
     def outputs(self) -> list[TensorSpec]:
         """The specs of the result tensors, named as in TensorFlow's graph of the function."""
         numbered = Numbered()
-        return [
-            TensorSpec(shape, a.type, f"{numbered(_identity.op.type)}:0")
-            for shape, a in zip(self._shapes(), self.results, strict=True)
-        ]
+        return [TensorSpec(s.shape, s.dtype, f"{numbered(_identity.op.type)}:0") for s in self._described()[1]]
+
+    def _described(self) -> tuple[ResultStructure, list[TensorSpec]]:
+        """Return the structure of the results, and the specs of their tensors; as a graph has them if it runs op by op."""
+        if type(self.strategy) is not OpByOp or not isinstance(self.strategy.reason, NeedsValues):
+            return self._traced.structure, [TensorSpec(s, a.type) for s, a in zip(self._shapes(), self.results, strict=True)]
+        if self._in_graph is None:
+            try:
+                self._in_graph = hooks.graphs.described(self._read_in_graph)
+            except Exception:  # a call may succeed with values
+                self._in_graph = UNTRACED.structure, []
+        return self._in_graph
+
+    def _read_in_graph(self, placeholder: Callable[[Any, Any], Tensor]) -> tuple[ResultStructure, list[TensorSpec]]:
+        nodes = [placeholder(spec.shape, spec.dtype).node for spec in self._input_specs()]
+        results = self._arguments.call(self._function.transformed(), nodes)
+        made, structure = flatten_results(results, self._function.result, fixed_strings=False)
+        return structure, [TensorSpec(stated_shape(node), node.aval.type) for node in made]
 
     @property
     def results(self) -> list[Aval]:

@@ -13,6 +13,7 @@ import numpy as np
 from gradtape._src.control.frozen import frozen
 from gradtape._src.control.iterators import Elements as TakenElements
 from gradtape._src.control.scope import Scope
+from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import (
     LOOKS_AT_VALUES,
@@ -26,7 +27,6 @@ from gradtape._src.core.base.errors import (
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine, tracing
-from gradtape._src.core.engine.constant_folding import EXTENT
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import Trace, leaf
 from gradtape._src.core.tensors import nest
@@ -34,6 +34,7 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path, explored
 from gradtape._src.data.ragged import with_shape
@@ -227,6 +228,7 @@ def check_dataset(call: ElementCall, given: ElementStructure | None, make_empty:
         raise call.no_dataset(repr(specs))
 
 
+Maker = Callable[[Any, Any], Any]  # makes a tensor without a value, of a shape and a dtype
 TRIALS = 12  # ways of a function that are explored for the shapes of its results
 SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that mentions one may be due to missing values
 
@@ -237,20 +239,21 @@ def complete(given: ElementStructure) -> bool:
 
 
 def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
-    if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
-        return None
     refused: list[Exception] = []
-    # Code that uses extents as numbers fails on None; a shape may depend on the integers of an element.
-    for shows, counted in ((False, False), *([] if complete(given) else [(True, False)]), (False, True)):
-        asked = functools.partial(_specs_for, call, given, make_empty, counted)
-        if counted and not any(isinstance(error, LOOKS_AT_VALUES) for error in refused[:1]):
-            break
-        ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
+    unranked = any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED))
+    # Code that uses extents as numbers fails on None.
+    for shows in () if unranked else (False,) if complete(given) else (False, True):
+        asked = functools.partial(_on_symbols, call, given, make_empty)
+        ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows)
         found = [_stated(specs, path) for specs, path in ways]
         if found and all(_alike(found[0], other) for other in found):
             return functools.reduce(common, found)
         refused += errors
-    raise refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
+    reason = refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
+    if isinstance(reason, (*LOOKS_AT_VALUES, UnknownExtent)):
+        with contextlib.suppress(Exception):  # the call may succeed with values
+            return hooks.graphs.described(lambda made: _specs_for(call, given, make_empty, made))
+    raise reason
 
 
 def _alike(first: Any, second: Any) -> bool:
@@ -260,45 +263,44 @@ def _alike(first: Any, second: Any) -> bool:
     return one.nest == other.nest and kinds[0] == kinds[1]
 
 
-def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
+def _on_symbols(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
     scope = Scope()
     scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # random numbers and elements are not drawn
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
-        values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec, make_empty) for spec in given.specs]
-        result = call.on_symbols(given.nest.unflatten(values))
+        result = _specs_for(call, given, make_empty, unvalued)
     for variable, _ in scope.variables.values():  # elements carry no history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
     return result
 
 
-def _is_integer(spec: Any) -> bool:
-    return isinstance(spec, TensorSpec) and spec.shape.rank == 0 and spec.dtype.is_integer
+def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], made: Maker) -> Any:
+    return call.on_symbols(given.nest.unflatten([_placeholder(spec, make_empty, made) for spec in given.specs]))
 
 
-def _number(spec: TensorSpec) -> EagerTensor:
-    """Return a scalar whose value is a symbol."""
-    return EagerTensor(engine.record(EXTENT, (), (unknown(counts=False), spec.dtype.numpy)))
+def unvalued(shape: Any, dtype: Any) -> EagerTensor:
+    """Return a tensor without a value, with symbols for unknown extents."""
+    extents = [unknown() if known is None else known for known in shape]
+    return EagerTensor(leaf(aval(extents, as_dtype(dtype).numpy), None))
 
 
 def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
     """Return placeholders for a nest of tensors, for the inference of shapes."""
     structure = from_specs(specs)
-    return structure.nest.unflatten([_placeholder(spec, make_empty) for spec in structure.specs])
+    return structure.nest.unflatten([_placeholder(spec, make_empty, unvalued) for spec in structure.specs])
 
 
-def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:
+def _placeholder(spec: Any, make_empty: Callable[[Any], Any], made: Maker) -> Any:
     if isinstance(spec, NoneTensorSpec):
         return None
     if isinstance(spec, DatasetSpec):
         return make_empty(spec.element_spec)
     if isinstance(spec, SparseTensorSpec):
         shape = [unknown() if known is None else known for known in spec.shape]
-        places = EagerTensor(leaf(aval((count := unknown(), len(shape)), np.dtype(np.int64)), None))
-        return SparseTensor(places, EagerTensor(leaf(aval((count,), spec.dtype.numpy), None)), tuple(shape))
+        return SparseTensor(made([count := unknown(), len(shape)], np.int64), made([count], spec.dtype), tuple(shape))
     if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
         parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
-        return nest.unflatten(how, [_placeholder(part, make_empty) for part in parts])
-    return EagerTensor(leaf(aval([unknown() if known is None else known for known in spec.shape], spec.dtype.numpy), None))
+        return nest.unflatten(how, [_placeholder(part, make_empty, made) for part in parts])
+    return made(spec.shape, spec.dtype)
 
 
 def _stated(result: Any, path: Path) -> Any:
@@ -323,12 +325,14 @@ def specs_without_values(result: Any) -> Any:
 
 
 def _spec_without_value(item: Any) -> Any:
-    if item is None or isinstance(item, Elements):
+    if item is None:
         return spec_of(item)
+    if hasattr(item, "element_spec"):  # a dataset, or one that a graph defers
+        return DatasetSpec(item.element_spec)
     if isinstance(item, SparseTensor | RaggedTensor):
         return item._type_spec
     value = tensor(item)
-    return TensorSpec(extents_of(value), value.dtype)
+    return TensorSpec(value.shape if engine.graph_around() is not None else extents_of(value), value.dtype)
 
 
 def common(first: Any, second: Any) -> Any:

@@ -50,23 +50,20 @@ class Grouping(Pipeline):
         """Return the rows of each element as elements."""
 
         def structure() -> ElementStructure:
-            lengths = {s.shape.as_list()[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
+            lengths = {s.shape[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank != 0} - {None}
             if len(lengths) > 1:
                 raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(lengths)}.")
             if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
                 raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
             return with_shapes(self.structure, lambda shape: shape[1:])
 
-        count = self._count
-        if count >= 0:
-            specs = [] if self._asks else [s for s in structure().specs if isinstance(s, TensorSpec)]
-            lengths = (
-                {spec.shape.as_list()[0] for spec in self.structure.specs if isinstance(spec, TensorSpec)} if specs else {None}
-            )
-            length = lengths.pop()
-            count = UNKNOWN_CARDINALITY if lengths or length is None else count * length
         if self.known is not None:
             structure()
+        count = self._count
+        if count >= 0:
+            specs = [] if self._asks else [s for s in self.structure.specs if isinstance(s, TensorSpec)]
+            length, *others = {spec.shape[0] for spec in specs} or {None}
+            count = UNKNOWN_CARDINALITY if others or length is None else count * length
         return self._then("_UnbatchDataset", lambda: stages.unbatched(self.elements()), structure, count)
 
     @public
@@ -135,7 +132,7 @@ class Grouping(Pipeline):
 
         def structure() -> ElementStructure:
             rows = ElementStructure(self.structure.nest, tuple([ragged_spec(spec, dtype) for spec in self.structure.specs]))
-            return with_shapes(rows, lambda shape: [size if drop else None, *shape])
+            return with_shapes(rows, TensorShape([size if drop else None]).concatenate)
 
         return self._then("_BatchDataset", start, structure, arguments.batches(self._count, size, drop))
 

@@ -124,6 +124,11 @@ class Graphs:
     traced: Callable[..., Any] = _nothing
     """Trace a function for an unknown rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
 
+    described: Callable[..., Any] = _nothing
+    """Call a function in a graph that is not kept, for the shapes of its results: see `v1/graphs/open_function`. By
+    `compat/names`; called by `control/concrete` and `data/calls`, for functions that need values.
+    """
+
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their rank. Called by `control/loop`."""
 

@@ -82,6 +82,13 @@ class OpenGraph(Graph):
         self._refuse()
 
 
+class DescribedGraph(OpenGraph):
+    """The graph of a function that is recorded for the specs of its results, and never run. So it keeps what needs values."""
+
+    deferred = Graph.deferred
+    differentiated = Graph.differentiated
+
+
 class OpenFunction:
     """A function traced for tensors of these `specs`, with unknown extents; `again` records it for given tensors."""
 
@@ -186,3 +193,16 @@ def traced(
         if of_user(error):
             raise
         return None
+
+
+def described(read: Callable[[Callable[[Any, Any], Tensor]], Any]) -> Any:
+    """Return `read(placeholder)` in a graph that is not kept; `placeholder` maps a shape and a dtype to a tensor without value.
+
+    NeedsValues if a graph cannot keep what it does.
+    """
+    graph = DescribedGraph()
+    try:
+        with graph.as_default():
+            return read(lambda shape, dtype: graph.placeholder(as_dtype(dtype).numpy, TensorShape(shape), "placeholder"))
+    except Refused:
+        raise engine.NeedsValues("a graph cannot keep it") from None
