@@ -705,3 +705,21 @@ def test_attributes_that_a_loop_binds_hold_no_tensor_of_the_trace():
         total, steps = sums.over(tf.data.Dataset.from_tensor_slices([1.0, 2.0, 3.0]))
         assert (total.numpy(), steps.numpy()) == (6.0, 3)
     assert (sums.total.numpy(), sums.steps) == (0.0, 0)
+
+
+def test_elements_of_unknown_rank_are_traced_with_the_rank_of_the_first():
+    def through_python(x):
+        return tf.py_function(lambda a: tf.cast(tf.fill([3], a), tf.float32), [x], tf.float32)
+
+    dataset = tf.data.Dataset.range(4).map(through_python)
+    assert dataset.element_spec.shape.rank is None
+
+    @tf.function
+    def total(elements):
+        found = tf.constant(0.0)
+        for x in elements:
+            found += tf.reduce_sum(x)
+        return found
+
+    assert total(dataset).numpy() == total(dataset.batch(2)).numpy() == 18.0
+    assert kind(total) == TRACED

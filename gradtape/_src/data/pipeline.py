@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Self
 
 from gradtape._src.control.given import of_calls
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Trackable
+from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes
+from gradtape._src.data.calls import from_one
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
 from gradtape._src.data.rows import Rows
-from gradtape._src.data.stages import Start, Stream
+from gradtape._src.data.stages import Start, Stream, glanced
 from gradtape._src.data.structure import DatasetSpec, Element, Elements, ElementStructure, from_specs, no_arrays, structure_of
 
 PLAIN = frozenset(
@@ -86,10 +89,21 @@ class Pipeline(Elements, Trackable):
     def element_spec(self) -> Any:
         """The shapes and dtypes of elements, a nest of `TensorSpec`.
 
-        After `map` it is inferred by calling the function on tensors without values, or if it needs values, on the first
-        element.
+        After `map` it is inferred by calling the function on tensors without values, in a graph if it needs values. If a graph
+        cannot keep it either, the first element tells.
         """
         return self.structure.element_spec
+
+    @functools.cached_property
+    def ranked_spec(self) -> Any:
+        """The `element_spec`; if it has unknown ranks, that with the ranks of the first element."""
+        known = all(spec.shape.rank is not None for spec in self.structure.specs if isinstance(spec, TensorSpec))
+        first = None if known else glanced(self.elements)
+        return self.element_spec if first is None else from_one(first).element_spec
+
+    @property
+    def _type_spec(self) -> DatasetSpec:
+        return DatasetSpec(self.ranked_spec)
 
     def cardinality(self) -> Tensor:
         """Return the number of elements, int64; `INFINITE_CARDINALITY` (-1), `UNKNOWN_CARDINALITY` (-2)."""

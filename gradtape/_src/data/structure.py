@@ -59,7 +59,7 @@ class DatasetSpec(GivenSpec):
     @public
     def from_value(value: Elements) -> DatasetSpec:
         """Return the spec of a dataset."""
-        return value._type_spec
+        return DatasetSpec(value.element_spec)
 
     @property
     def element_spec(self) -> Any:
