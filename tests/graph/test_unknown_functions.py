@@ -133,3 +133,38 @@ def test_values_at_the_same_places_are_checked_when_the_graph_runs(session):
     same(np.stack(run(fetches, {x: a, y: b})), [[[4, 0], [10, 18]], b, a])
     with pytest.raises(tf.errors.InvalidArgumentError, match="Mismatched shapes"):
         run(result, {x: a, y: b[:1]})
+
+
+CHANGE_RANK = {
+    "branches": lambda x, p: tf.cond(p, lambda: tf.expand_dims(x, 0), lambda: x),
+    "a scalar": lambda x, p: tf.cond(p, lambda: tf.reduce_sum(x), lambda: x),
+    "one of two": lambda x, p: tf.case([(p, lambda: tf.expand_dims(x, 0))], default=lambda: x),
+    "by number": lambda x, p: tf.switch_case(1 - tf.cast(p, tf.int32), [lambda: tf.expand_dims(x, 0), lambda: x]),
+    "branches in branches": lambda x, p: tf.cond(p, lambda: tf.cond(tf.rank(x) > 1, lambda: x[0], lambda: x), lambda: x),
+    "a branch in a loop": lambda x, p: tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, tf.cond(p, lambda: a * 2, lambda: a + x)), [0, x]
+    )[1],
+    "a function": lambda x, p: tf.function(lambda a: tf.cond(p, lambda: tf.expand_dims(a, 0), lambda: a))(x),
+}
+
+
+@pytest.mark.parametrize("make", CHANGE_RANK.values(), ids=CHANGE_RANK.keys())
+def test_results_of_branches_on_what_has_no_rank_have_none(session, make):
+    """`tf.shape` of such a result was that of a scalar."""
+    x, p = tf.placeholder(tf.float32), tf.placeholder(tf.bool, [])
+    y = make(x, p)
+    assert y.shape.rank is None
+    fetches = [y, tf.shape(y), tf.rank(y), tf.size(y), tf.reduce_sum(y), tf.reshape(y, [-1]), *tf.gradients(y * y, x)]
+    for given, holds in ((np.full((2, 2), 2.0), True), (np.full((2, 2), 2.0), False), (ROW, True)):
+        value, shape, rank, size, total, flat, dx = run(fetches, {x: given, p: holds})
+        assert (shape.tolist(), rank, size, total) == (list(value.shape), value.ndim, value.size, value.sum())
+        same(flat, value.ravel())
+        assert dx.shape == given.shape
+
+
+def test_a_branch_on_what_has_no_rank_takes_a_stated_one(session):
+    x, p = tf.placeholder(tf.float32), tf.placeholder(tf.bool, [])
+    y = tf.cond(p, lambda: x, lambda: x * 2)
+    y.set_shape([None, 2])
+    assert y.shape.as_list() == [None, 2]
+    same(run(tf.shape(y), {x: np.ones((3, 2)), p: True}), [3, 2])

@@ -243,10 +243,22 @@ def _of_one_shape(programs: Sequence[Program]) -> bool:
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
     """Return the results of branches with different shapes; extents that differ are unknown until session time."""
     known = [common(column) for column in zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True)]
+    if not all(isinstance(a, Aval) for a in known) and _in_function():
+        raise engine.NeedsValues("branches give results of different ranks")
     node.aval = tuple([a if isinstance(a, Aval) else aval((), a) for a in known])
     nodes = engine.elements(node)
     engine.graph_around().unknown_rank.update([n for n, a in zip(nodes, known, strict=True) if not isinstance(a, Aval)])
     return nodes
+
+
+def _in_function() -> bool:
+    """Return whether a function is traced inside of the graph; its results have one rank."""
+    trace = engine.local.trace
+    while trace is not None and trace.scope is not None and getattr(trace.scope, "graph", None) is None:
+        if not trace.scope.nested:
+            return True
+        trace = trace.parent
+    return False
 
 
 def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, names: Sequence[str]) -> Any:

@@ -17,11 +17,12 @@ from gradtape._src.core.base import naming
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import ELEMENT, RAN, Node
+from gradtape._src.core.programs.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import Stored, Tensor, handle
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, common
 from gradtape._src.core.values.dim import Dim, dims, unknown
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.ways import Path, following
@@ -345,7 +346,7 @@ def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) 
     if not graph.keeps or op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
         return None
     try:
-        if op.structured:
+        if isinstance(op, StructuredOp):
             return _of_bodies(graph, op, inputs, attrs) if any(map(graph.open_rank, inputs)) else None
         symbols = symbols_in((attrs, *[n.aval.shape for n in inputs if type(n.aval) is not tuple]))
         many, avals, _ = general(graph, inputs, functools.partial(_result, op, inputs, attrs), symbols)
@@ -361,14 +362,31 @@ def _result(op: Op, inputs: Sequence[Node], attrs: Attributes, shapes: Shapes) -
     return type(result) is tuple, list(result) if type(result) is tuple else [result]
 
 
-def _of_bodies(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> tuple[Any, ...]:
-    """Return the Avals of the results of an op that holds Programs, which are recorded again for each rank."""
+def _of_bodies(graph: Graph, op: StructuredOp, inputs: tuple[Node, ...], attrs: Attributes) -> tuple[Any, ...]:
+    """Return the Avals of the results of an op that holds Programs, which are recorded again for each rank.
 
-    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
+    The ranks of branches may differ. If a branch or loop inside of a Program has no single shape, only the results that are
+    loop variables of known rank have one.
+    """
+
+    def attempt(given: list[Node]) -> tuple[None, list[Aval | np.dtype]]:
         replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
+        if op.kind == BRANCH:
+            branches = op.programs(replay.with_programs(op, attrs, given))
+            return None, list(map(common, zip(*[[p.aval_of(r) for r in p.outputs] for p in branches], strict=True)))
         return None, [n.aval for n in engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))]
 
-    return tuple(looked_at(graph, inputs, attempt).avals)
+    try:
+        return tuple(looked_at(graph, inputs, attempt).avals)
+    except NeedsEager:
+        results = op.result(tuple([n.aval for n in inputs]), attrs)
+        kept = {
+            body.gives[output]
+            for body in op.bodies(attrs)
+            for parameter, output in body.carried.items()
+            if output in body.gives and not graph.open_rank(inputs[body.takes[parameter]])
+        }
+        return tuple([a if i in kept else a.dtype for i, a in enumerate(results)])
 
 
 def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:

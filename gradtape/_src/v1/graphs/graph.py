@@ -222,8 +222,9 @@ class Graph(Operations):
 
     def set_shape(self, node: Node, shape: TensorShape) -> None:
         """Set unknown extents of a node; ValueError if `shape` contradicts known ones."""
-        if node in self.unknown_rank and shape.rank is not None:
+        if self.open_rank(node) and shape.rank is not None:
             self.unknown_rank.discard(node)
+            self.unknown_elements.discard((node.inputs[0], node.attrs[0]) if node.op is ELEMENT else (node, 0))
             self.extents.changed(node)
             node.aval = aval(symbols_for(shape), node.aval.dtype)
             return

@@ -263,7 +263,9 @@ class Replay:
         """
         after = [source.aval for source in inputs]
         if isinstance(op, StructuredOp):
-            attrs = self._with_programs(op, attrs, inputs, after)
+            attrs = self.with_programs(op, attrs, inputs)
+            if not of_one_shape(op, attrs, after):
+                raise NeedsEager
         elif dims(attrs) or any(a is not b for a, b in zip(before, after, strict=True)):
             attrs = self._decoded(op, attrs, inputs)
         return attrs
@@ -311,16 +313,14 @@ class Replay:
         result = execution.run_outside(op, attrs, [engine.value(n) for n in inputs])
         return engine.record_ran(op, inputs, attrs, result)
 
-    def _with_programs(self, op: StructuredOp, attrs: Attributes, inputs: Sequence[Node], after: Sequence[Aval]) -> Attributes:
-        held = op.bodies(attrs)
+    def with_programs(self, op: StructuredOp, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
+        """Return the attributes of an op with its Programs recorded for these inputs."""
+        held, after = op.bodies(attrs), [source.aval for source in inputs]
         made = [self._program(body.program, _parameters(body, after), [inputs[i] for i in body.takes]) for body in held]
         attrs = op.with_programs(attrs, made)
         if any(body.program is not new for body, new in zip(held, made, strict=True)):
             attrs = for_other_shapes(op, attrs, after)
-        attrs = self._decoded(op, attrs, inputs)
-        if not of_one_shape(op, attrs, after):
-            raise NeedsEager
-        return attrs
+        return self._decoded(op, attrs, inputs)
 
     def _decoded(self, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Attributes:
         """Return attributes with numbers in place of unknown extents."""

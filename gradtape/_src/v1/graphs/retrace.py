@@ -128,6 +128,7 @@ def call_of_functions(
     """Record a call that takes functions, and tensors of unknown rank; NotImplemented if no rank is accepted."""
     own = [n for n, o in zip(nodes, is_open, strict=True) if o]
     structures: list[ResultStructure] = []
+    unranked: set[int] = set()  # the results of unknown rank, such as those of branches, whatever the rank of the tensors
 
     def function(parameters: list[Node]) -> list[Tensor]:
         given = iter(parameters)
@@ -136,6 +137,7 @@ def call_of_functions(
         if not all(item is TENSOR for item in structure.fixed):
             raise TypeError("what is no tensor has no rank")
         structures.append(structure)
+        unranked.update([i for i, node in enumerate(made) if graph.open_rank(node)])
         return [*map(handle, made)]
 
     traced, found = PerShape(function), []
@@ -144,7 +146,8 @@ def call_of_functions(
             found.append(traced.body([aval([unknown() for _ in range(rank)], n.aval.dtype) for n in own]).avals)
     if not found:
         return NotImplemented
-    known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]
+    columns = enumerate(zip(*found, strict=True))
+    known = [column[0].dtype if len(found) == 1 or i in unranked else common(column) for i, column in columns]
     return structures[0].pack(recorded(graph, CallOfFunctions(traced, len(own)), own, known))
 
 
