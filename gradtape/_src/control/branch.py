@@ -21,7 +21,7 @@ from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
-from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.program import Node, Program, Trace, leaf, read_by
 from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -253,9 +253,9 @@ def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
 
 def _in_function() -> bool:
     """Return whether a function is traced inside of the graph; its results have one rank."""
-    trace = engine.local.trace
+    trace: Trace | None = engine.local.trace
     while trace is not None and trace.scope is not None and getattr(trace.scope, "graph", None) is None:
-        if not trace.scope.nested:
+        if isinstance(trace.scope, Scope) and not trace.scope.nested:
             return True
         trace = trace.parent
     return False
