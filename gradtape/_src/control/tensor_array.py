@@ -295,8 +295,8 @@ class TensorArray:
                 new._buffer = ran(_resized, new._materialized(), at)
         if (graph := engine.graph_around()) is not None and graph.open_rank(entry.node):
             raise ValueError(
-                f"TensorArray.write got {entry!r} for an index that is a tensor: the entries are rows of one tensor, so their rank "
-                "must be known. State it: x.set_shape([None, 2]) says that x has two axes."
+                f"TensorArray.write got {entry!r} for an index that is a tensor: the entries are rows of one tensor, so their "
+                "rank must be known. State it: x.set_shape([None, 2]) says that x has two axes."
             )
         if not new._infer:
             if new._element() is None:

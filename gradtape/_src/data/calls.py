@@ -32,6 +32,7 @@ from gradtape._src.core.programs.program import Trace, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, extents_of
+from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.values.dtypes import as_dtype
@@ -217,7 +218,7 @@ def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: C
 def check_flag(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
     """Raise ValueError if the inferred result of a predicate is no scalar bool."""
     specs = asked_early(call, given, make_empty)
-    if specs is not None and not (isinstance(specs, TensorSpec) and specs.dtype.name == "bool" and specs.shape.rank == 0):
+    if specs is not None and not FLAG.is_compatible_with(specs):
         raise no_flag(repr(specs))
 
 
@@ -229,6 +230,7 @@ def check_dataset(call: ElementCall, given: ElementStructure | None, make_empty:
 
 
 Maker = Callable[[Any, Any], Any]  # makes a tensor without a value, of a shape and a dtype
+FLAG = TensorSpec([], dtypes.bool)
 TRIALS = 12  # ways of a function that are explored for the shapes of its results
 SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that mentions one may be due to missing values
 

@@ -59,6 +59,11 @@ class Aside(Graph):
         self.run = RunScope(lambda variable: variable.aval)
 
     @property
+    def supposes(self) -> bool:
+        """Whether a value was read that is not known."""
+        return bool(self._supposed)
+
+    @property
     def symbols(self) -> set[Atom]:
         """The symbols in its ops."""
         avals = [a for n in self.trace.nodes for a in (n.aval if type(n.aval) is tuple else (n.aval,))]
@@ -151,18 +156,29 @@ def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]
     """
     symbols = symbols_in(tuple([n.aval.shape for n in nodes if type(n.aval) is not tuple]))
     own: set[Atom] = set()
+    read = False  # whether a value was supposed
 
     def made(shapes: Shapes) -> Found:
+        nonlocal read
         aside = Aside()
         with aside.recording():
             given = {n: aside.like(n, shapes.get(n)) for n in dict.fromkeys(nodes)}
             symbols.update(symbols_in(tuple([tuple(value.ravel()) for value in aside.values.values()])))
             found = attempt([given[n] for n in nodes])
             own.update(aside.symbols)
+            read = read or aside.supposes
             return found
 
     looked = general(graph, nodes, made, symbols)
+    if read:  # an extent may depend on the values, unless it is one of an input
+        given = {e for n in nodes if type(n.aval) is not tuple for e in n.aval.shape}
+        looked = looked._replace(avals=[_only(a, given) if isinstance(a, Aval) else a for a in looked.avals])
     return looked._replace(settled=looked.settled and own <= symbols)
+
+
+def _only(of: Aval, given: set[Any]) -> Aval:
+    """Return an Aval with new symbols for extents that are not among the `given` ones; the values tried often give 0 and 1."""
+    return aval([e if e in given and e not in (0, 1) else unknown() for e in of.shape], of.dtype)
 
 
 def general(graph: Graph, nodes: Sequence[Node], attempt: Callable[[Shapes], Found], symbols: set[Atom]) -> Looked:
