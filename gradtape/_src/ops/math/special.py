@@ -19,7 +19,6 @@ from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
 
 _FLOAT = only(FLOATING, same)
-_FLOATS = only(FLOATING, broadcast)
 _WIDE_FLOATS = only(("float32", "float64"), broadcast)
 
 
