@@ -26,7 +26,7 @@ from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, is_same, is_unknown, unknown
-from gradtape._src.ops.array.gather import is_outside
+from gradtape._src.ops.array.gather import is_outside_both_ways
 from gradtape._src.ops.array.joining import _pack, unstack
 from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
@@ -330,14 +330,10 @@ def _beyond(index, extent, axis):
     return f"slice index {place} of dimension {axis} out of bounds.\nThe axis has {extent} elements."
 
 
-def _is_beyond(index, extent, axis):
-    return is_outside(index, 0, 0, extent, -extent)
-
-
 _INDEX = guard(
     "StridedSliceIndex",
     "extent axis",
-    wrong=_is_beyond,
+    wrong=is_outside_both_ways,
     status=lambda index, extent, axis: of_op(_beyond(index, extent, axis), "StridedSlice"),
 )
 

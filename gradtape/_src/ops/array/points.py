@@ -25,7 +25,7 @@ from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.shapes import NUMERIC, require
 
 
-def bad_points(indices, shape, batch_dims, ignore=False):
+def bad_points(indices, shape, batch_dims=0, ignore=False):
     """Return which of `indices` do not index into `shape`; none of them if they are to be ignored."""
     last = [min(extent - 1, np.iinfo(indices.dtype).max) for extent in shape[batch_dims : batch_dims + indices.shape[-1]]]
     return ((indices < 0) | (indices > np.array(last, indices.dtype))).any(axis=-1) & (not ignore)
@@ -85,10 +85,6 @@ def _points_of(params, indices, batch_dims, shape, ignore):
     return aval((*indices.shape[:-1], *shape[batch_dims + indices.shape[-1] :]), params.dtype)
 
 
-def _are_outside_params(indices, batch_dims, shape, ignore):
-    return bad_points(indices, shape, batch_dims, ignore)
-
-
 def _outside_params(indices, batch_dims, shape, ignore):
     found = bad_point(indices, shape, batch_dims)
     return (
@@ -110,8 +106,8 @@ def _points_taken(params, indices, *, batch_dims, shape, ignore):
 
 
 @op(
-    "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=_are_outside_params,
-    status=_outside_params, checked="indices", strings=_points_taken, gives_slices=True, traits="takes",
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=bad_points, status=_outside_params,
+    checked="indices", strings=_points_taken, gives_slices=True, traits="takes",
 )  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
@@ -188,7 +184,8 @@ def _require_updates(indices, updates, shape, batch_dims=0):
         )
 
 
-def _outside_shape(indices, shape, batch_dims, ignore):
+def outside_shape(indices, shape, batch_dims=0, ignore=False):
+    """Return the message for the first point outside of the shape."""
     found = bad_point(indices, shape, batch_dims)
     return f"indices{found[0]} = {found[1]} does not index into shape {plain(shape)}"
 
@@ -222,7 +219,7 @@ def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
 
 
 @op(
-    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=_outside_shape, checked="indices",
+    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=outside_shape, checked="indices",
     strings=_strings_scattered, flops=flops.of_input(1, at=1),
 )  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
@@ -266,14 +263,6 @@ def updated(tensor, indices, updates, shape, ignore):
     return tensor
 
 
-def is_outside_tensor(indices, shape, ignore):
-    return bad_points(indices, shape, 0, ignore)
-
-
-def outside_tensor(indices, shape, ignore):
-    return _outside_shape(indices, shape, 0, ignore)
-
-
 def _combinable(tensor, indices, updates, shape, ignore):
     require(tensor, NUMERIC)
     return updated(tensor, indices, updates, shape, ignore)
@@ -283,7 +272,7 @@ def _tensor_scatter(type, how, **declared):
     """Declare the op that combines updates into a tensor by `how`."""
 
     @op(
-        type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=is_outside_tensor, status=outside_tensor,
+        type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=bad_points, status=outside_shape,
         checked="indices", strings=strings_put if how == "scatter" else None, flops=flops.of_updates(how), **declared,
     )  # fmt: skip
     def scatter(tensor, indices, updates, *, shape, ignore):

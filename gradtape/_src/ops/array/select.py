@@ -64,10 +64,6 @@ def _where(condition):
 not_differentiable(_where, because="where(condition) gives integers: places, not values", unregistered=True)
 
 
-def _as_bool(condition):
-    return tensor(condition, None if isinstance(condition, (Tensor, Stored)) else dtypes.bool)
-
-
 @public
 def where(condition, x=None, y=None, name=None) -> Tensor:
     """Return `x` where `condition` is true and `y` elsewhere, all broadcast against each other.
@@ -87,7 +83,8 @@ def where(condition, x=None, y=None, name=None) -> Tensor:
         return ran(_where, condition)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return emit(_select.op, (_as_bool(condition).node, *operands(_select.op, (x, y), 1)))
+    condition = tensor(condition, None if isinstance(condition, (Tensor, Stored)) else dtypes.bool)
+    return emit(_select.op, (condition.node, *operands(_select.op, (x, y), 1)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -310,8 +307,8 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
             f"{plain(extents_of(partitions))}: give one partition for each row.",
         )
     numbers = to_numpy(partitions.node)
-    if is_outside(numbers, 0, 0, count).any():
-        raise invalid_for("DynamicPartition", outside(numbers, 0, 0, count).replace("indices", "partitions", 1))
+    if is_outside(numbers, extent=count).any():
+        raise invalid_for("DynamicPartition", outside(numbers, extent=count).replace("indices", "partitions", 1))
     order = host_constant(np.argsort(numbers.reshape(-1), kind="stable"))
     counts = tuple(np.bincount(numbers.reshape(-1), minlength=count).tolist())
     return list(emit(_dynamic_partition.op, (x.node, partitions.node, order.node), (counts,)))

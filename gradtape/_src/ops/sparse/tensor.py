@@ -291,13 +291,13 @@ def _flat(indices, shape):
     return (indices * np.array(steps, np.int64)).sum(axis=1)
 
 
-def _are_misplaced(indices, shape, ordered):
+def _are_misplaced(indices, shape, ordered=False):
     out_of_bounds = ((indices < 0) | (indices >= np.array(shape, np.int64))).any()
     flat = _flat(indices, shape)
     return out_of_bounds | (flat[1:] <= flat[:-1]).any() if ordered else out_of_bounds
 
 
-def _misplaced(indices, shape, ordered):
+def _misplaced(indices, shape):
     """Return the message for the first index that is out of bounds, out of order or repeated."""
     outside = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))
     if len(outside):
@@ -321,14 +321,6 @@ def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, vali
     return aval(output_shape, sparse_values.dtype)
 
 
-def _dense_is_wrong(sparse_indices, output_shape, validate_indices):
-    return _are_misplaced(sparse_indices, output_shape, validate_indices)
-
-
-def _dense_fault(sparse_indices, output_shape, validate_indices):
-    return _misplaced(sparse_indices, output_shape, validate_indices)
-
-
 def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
     dense = np.empty(output_shape, object)
     dense.fill(np.asarray(default_value).item())
@@ -338,8 +330,9 @@ def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape
 
 
 @op(
-    "SparseToDense", infer=_dense_aval, strings=_dense_strings, saves="sparse_indices", mixed=True, wrong=_dense_is_wrong,
-    status=_dense_fault, checked="sparse_indices", flops=0,
+    "SparseToDense", infer=_dense_aval, strings=_dense_strings, saves="sparse_indices", mixed=True, checked="sparse_indices",
+    wrong=lambda sparse_indices, output_shape, validate_indices: _are_misplaced(sparse_indices, output_shape, validate_indices),
+    status=lambda sparse_indices, output_shape, validate_indices: _misplaced(sparse_indices, output_shape), flops=0,
 )  # fmt: skip
 def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
     dense = jnp.broadcast_to(default_value, output_shape)
@@ -434,21 +427,13 @@ def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
     return aval((rows, columns), b.dtype)
 
 
-def _product_is_wrong(a_indices, a_shape, adjoint_a, adjoint_b):
-    return _are_misplaced(a_indices, a_shape, ordered=False)
-
-
-def _product_fault(a_indices, a_shape, adjoint_a, adjoint_b):
-    return _misplaced(a_indices, a_shape, ordered=False)
-
-
 @op(
     "SparseTensorDenseMatMul",
     infer=_product_aval,
     saves="a_indices a_values b",
     mixed=True,
-    wrong=_product_is_wrong,
-    status=_product_fault,
+    wrong=lambda a_indices, *, a_shape, **_: _are_misplaced(a_indices, a_shape),
+    status=lambda a_indices, *, a_shape, **_: _misplaced(a_indices, a_shape),
     checked="a_indices",
 )
 def _sparse_mat_mul(a_indices, a_values, b, *, a_shape, adjoint_a, adjoint_b):
@@ -513,21 +498,13 @@ def _sum_aval(input_indices, input_values, input_shape, reduction_axes, keep_dim
     return aval([input_shape[a] for a in _kept(input_shape, reduction_axes)], input_values.dtype)
 
 
-def _sum_is_wrong(input_indices, input_shape, reduction_axes, keep_dims):
-    return _are_misplaced(input_indices, input_shape, ordered=False)
-
-
-def _sum_fault(input_indices, input_shape, reduction_axes, keep_dims):
-    return _misplaced(input_indices, input_shape, ordered=False)
-
-
 @op(
     "SparseReduceSum",
     infer=_sum_aval,
     saves="input_indices",
     mixed=True,
-    wrong=_sum_is_wrong,
-    status=_sum_fault,
+    wrong=lambda input_indices, *, input_shape, **_: _are_misplaced(input_indices, input_shape),
+    status=lambda input_indices, *, input_shape, **_: _misplaced(input_indices, input_shape),
     checked="input_indices",
 )
 def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, keep_dims):
