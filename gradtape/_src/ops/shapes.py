@@ -127,6 +127,13 @@ def axes_of(axis, rank, what="axis"):
     return tuple(sorted(result))
 
 
+def bounded_axis(axis, rank):
+    """Convert one axis to an int ≥ 0; ValueError outside of [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
+    return axis % rank
+
+
 def axis_of(axis, rank, what="axis"):
     """Convert one axis to an int ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
     if not -rank <= axis < rank:

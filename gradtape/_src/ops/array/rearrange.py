@@ -7,17 +7,22 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, op
 from gradtape._src.core.platform import memory
 from gradtape._src.core.platform.arrays import jnp, lax
-from gradtape._src.core.tensors.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
+from gradtape._src.core.tensors.convert import (
+    node_of,
+    not_an_integer,
+    static,
+    static_list,
+    static_vector,
+    tensor,
+    tensor as as_tensor,
+)
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain
 from gradtape._src.ops.math.reduction import _sum, reduce_sum
-from gradtape._src.ops.shapes import require
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
-
+from gradtape._src.ops.shapes import bounded_axis, require
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tile and repeat
@@ -72,10 +77,7 @@ def repeat(input, repeats, axis=None, name=None) -> Tensor:
     x = tensor(input)
     if axis is None:
         x, axis = _reshape(x, shape=(x.node.aval.size,)), 0
-    axis = static(axis, "axis")
-    if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis={axis} out of bounds: expected {-x.ndim}<=axis<{x.ndim}")
-    axis %= x.ndim
+    axis = bounded_axis(static(axis, "axis"), x.ndim)
     shape = x.node.aval.shape
     if isinstance(repeats, (list, tuple)) and any(isinstance(count, (list, tuple)) for count in repeats):
         raise ValueError(f"Shape {np.shape(repeats)} must have rank at most 1: repeats is one number, or a list of them.")
@@ -228,11 +230,11 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None) -> Tens
         raise ValueError(
             f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}'
         )
-    x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
+    x, pairs = as_tensor(tensor), pairs_of(paddings, "paddings")
     if mode == "CONSTANT":
         if not isinstance(constant_values, (Tensor, Stored)) and np.isscalar(constant_values) and constant_values == 0:
             return _pad(x, paddings=pairs)
-        return _pad_v2(x, _as_tensor(constant_values, x.dtype), paddings=pairs)
+        return _pad_v2(x, as_tensor(constant_values, x.dtype), paddings=pairs)
     return _mirror_pad(x, paddings=pairs, mode=mode)
 
 
@@ -272,7 +274,7 @@ def reverse(tensor, axis, name=None) -> Tensor:
     """
     if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
         raise invalid_for("ReverseV2", f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes.")
-    return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
+    return _reverse(as_tensor(tensor), axis=static_list(axis, "axis"))
 
 
 def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):

@@ -15,7 +15,7 @@ from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differ
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.programs import journal
-from gradtape._src.core.tensors.convert import operands, static, tensor
+from gradtape._src.core.tensors.convert import operands, static, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
@@ -91,9 +91,6 @@ def where(condition, x=None, y=None, name=None) -> Tensor:
 # Masks
 
 
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
-
-
 @public
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     """Return the entries of `tensor` at which `mask` (bool) is true. `mask` covers the axes of `tensor` from `axis` (0) on.
@@ -103,7 +100,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     >>> tf.boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()
     array([1., 3.], dtype=float32)
     """
-    x, mask = _as_tensor(tensor), _as_tensor(mask)
+    x, mask = as_tensor(tensor), as_tensor(mask)
     axis = 0 if axis is None else static(axis, "axis")
     axis += x.ndim if axis < 0 else 0
     if not mask.ndim:

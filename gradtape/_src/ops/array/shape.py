@@ -13,7 +13,7 @@ from gradtape._src.core.declarations.define import gradient, not_differentiable,
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.programs import journal
-from gradtape._src.core.tensors.convert import is_tensor, static_list, static_vector, tensor
+from gradtape._src.core.tensors.convert import is_tensor, static_list, static_vector, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, extents_of, handle
 from gradtape._src.core.values import dtypes
@@ -303,16 +303,13 @@ def reshape(tensor, shape, name=None) -> Tensor:
     >>> tf.reshape([[1, 2], [3, 4]], [-1]).numpy()
     array([1, 2, 3, 4], dtype=int32)
     """
-    x = _as_tensor(tensor)
+    x = as_tensor(tensor)
     wanted = static_list(shape, "shape")
     if len(wanted) >= MANY_AXES:
         raise invalid(f"too many dimensions: must be < {MANY_AXES}, but received {len(wanted)}")
     if any(extent < 0 for extent in wanted):
         wanted = _resolve(wanted, x.node.aval.shape)
     return emit(_reshape.op, (x.node,), (wanted,))
-
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
 def _expanded(input, axis):
@@ -517,6 +514,11 @@ def filled(shape, value, dtype):
     if not shape:
         return host_constant(np.array(value, dtype.numpy))
     return emit(_broadcast_to.op, (engine.number(value, dtype.numpy),), (shape,))
+
+
+def zeros_as(x):
+    """Return zeros in the shape and dtype of the Tensor `x`."""
+    return filled(x.node.aval.shape, 0, x.dtype)
 
 
 @public

@@ -13,12 +13,7 @@ from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
 from gradtape._src.ops.ragged.conversions import ragged_of
 from gradtape._src.ops.ragged.dispatch import version
-
-
-def _axis_of(axis, rank):
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
-    return axis % rank
+from gradtape._src.ops.shapes import bounded_axis
 
 
 def _alike(values):
@@ -56,7 +51,7 @@ def _concat(values, axis):
     if isinstance(values, RaggedTensor):
         return values
     values = _alike(values)
-    axis = _axis_of(int(axis), values[0].shape.rank)
+    axis = bounded_axis(int(axis), values[0].shape.rank)
     if axis == 0:
         return _appended(values)
     if axis > 1:
@@ -81,7 +76,7 @@ def _stack(values, axis=0):
     if isinstance(values, RaggedTensor):
         return values
     values = _alike(values)
-    axis = _axis_of(axis, values[0].shape.rank + 1)
+    axis = bounded_axis(axis, values[0].shape.rank + 1)
     if axis == 0:
         return with_splits(_appended(values), [splits_of([len(x._splits) - 1 for x in values])])
     if axis > 1:
@@ -107,7 +102,7 @@ def stack(values, axis=0, name=None):
     if rank == 0:
         return joining.stack(values)
     if rank == 1:
-        if _axis_of(axis, 2) == 0:
+        if bounded_axis(axis, 2) == 0:
             return with_splits(joining.concat(values, 0), [splits_of([x.shape[0] for x in values])])
         return ragged_of(joining.stack(values, 1), 1)
     ragged_rank = max([1, *[x.ragged_rank for x in values if isinstance(x, RaggedTensor)]])
@@ -132,7 +127,7 @@ def taken_rows_of_axis(x, axis):
 
 @version(joining.split)
 def _split(value, num_or_size_splits, axis=0, num=None):
-    if _axis_of(axis, value.shape.rank) != 0:
+    if bounded_axis(axis, value.shape.rank) != 0:
         raise ValueError(f"Cannot split a ragged dimension. Got `value` with shape {value.shape} and `axis` {axis}.")
     rows, sizes = len(value._splits) - 1, num_or_size_splits
     if isinstance(sizes, int):

@@ -19,13 +19,7 @@ from gradtape._src.ops.math import counting, cumulative
 from gradtape._src.ops.nn import softmax as softmaxes
 from gradtape._src.ops.ragged.conversions import coordinates, ragged_of
 from gradtape._src.ops.ragged.dispatch import version
-
-
-def _axis_of(axis, rank):
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
-    return axis % rank
-
+from gradtape._src.ops.shapes import bounded_axis
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Indexing
@@ -114,7 +108,7 @@ def _gather(params, indices, validate_indices=None, axis=None, batch_dims=0):
         params = ragged_of(params, max(batch_dims, axis, 1))
     if batch_dims < 0:
         batch_dims += (indices if isinstance(indices, RaggedTensor) else tensor(indices)).shape.rank
-    axis = _axis_of(axis, params.shape.rank)
+    axis = bounded_axis(axis, params.shape.rank)
     if axis < batch_dims:
         raise ValueError(f"axis ({axis}) must be at least batch_dims ({batch_dims}).")
     if not isinstance(indices, RaggedTensor):
@@ -198,7 +192,7 @@ def _gather_nd(params, indices, batch_dims=0, bad_indices_policy=""):
 
 @version(shapes.expand_dims)
 def _expand_dims(input, axis):
-    axis = _axis_of(static(axis, "axis"), input.shape.rank + 1)
+    axis = bounded_axis(static(axis, "axis"), input.shape.rank + 1)
     if axis > 1:
         return input.with_values(shapes.expand_dims(input.values, axis - 1))
     rows = input._splits
@@ -211,7 +205,7 @@ def _expand_dims(input, axis):
 def _squeeze(input, axis=None):
     if axis is None:
         raise ValueError("Ragged.squeeze must have an axis argument.")
-    axes = sorted({_axis_of(a, input.shape.rank) for a in static_list(axis, "axis")}, reverse=True)
+    axes = sorted({bounded_axis(a, input.shape.rank) for a in static_list(axis, "axis")}, reverse=True)
     for place in axes:
         input = _squeezed(input, place) if isinstance(input, RaggedTensor) else shapes.squeeze(input, place)
     return input
@@ -247,7 +241,7 @@ def _reshape(tensor, shape):
 @version(rearrange.reverse)
 def _reverse(tensor, axis):
     for place in static_list(axis, "axis"):
-        at = _axis_of(place, tensor.shape.rank)
+        at = bounded_axis(place, tensor.shape.rank)
         tensor = tensor[(*[slice(None)] * at, slice(None, None, -1))]
     return tensor
 
@@ -269,13 +263,13 @@ def coordinates_of_rows(x):
 
 @version(cumulative.cumsum)
 def _cumsum(x, axis=0, exclusive=False, reverse=False):
-    at = _axis_of(static(axis, "axis"), x.shape.rank)
+    at = bounded_axis(static(axis, "axis"), x.shape.rank)
     return _through_dense(x, lambda dense: cumulative.cumsum(dense, at, exclusive, reverse))
 
 
 @version(softmaxes.softmax)
 def _softmax(logits, axis=None):
-    at = _axis_of(-1 if axis is None else axis, logits.shape.rank)
+    at = bounded_axis(-1 if axis is None else axis, logits.shape.rank)
     return _through_dense(logits, lambda dense: softmaxes.softmax(dense, at), -np.inf)
 
 

@@ -17,6 +17,7 @@ from gradtape._src.ops.math.arithmetic import sqrt, square, subtract, truediv
 from gradtape._src.ops.math.compare import is_finite
 from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.ragged.dispatch import version
+from gradtape._src.ops.shapes import bounded_axis
 
 
 def segments(combine, data, ids, count):
@@ -50,20 +51,11 @@ def _reduced(combine, dense, x, axis, keepdims):
     if axis is None:
         result = dense(x.flat_values)
         return reshape(result, [1] * x.shape.rank) if keepdims else result
-    rank = x.shape.rank
-    axes = []
-    for given in static_list(axis, "axis"):
-        if not -rank <= given < rank:
-            raise ValueError(f"axis={given} out of bounds: expected {-rank}<=axis<{rank}")
-        axes.append(given % rank)
-    for place in sorted(set(axes), reverse=True):
-        if isinstance(x, RaggedTensor):
-            x = _over(combine, dense, x, place)
-        else:
-            x = dense(x, axis=place)
-    if keepdims:
-        for place in sorted(set(axes)):
-            x = expand_dims(x, place)
+    axes = sorted({bounded_axis(given, x.shape.rank) for given in static_list(axis, "axis")})
+    for place in reversed(axes):
+        x = _over(combine, dense, x, place) if isinstance(x, RaggedTensor) else dense(x, axis=place)
+    for place in axes if keepdims else ():
+        x = expand_dims(x, place)
     return x
 
 

@@ -16,7 +16,7 @@ from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.tensor import stated_shape
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
@@ -29,7 +29,7 @@ from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.arithmetic import multiply, truediv
 from gradtape._src.ops.math.compare import not_equal
 from gradtape._src.ops.math.complex import conj
-from gradtape._src.ops.math.reduction import reduce_sum as sum_over
+from gradtape._src.ops.math.reduction import reduce_sum as sum_over, reduced
 from gradtape._src.ops.math.segment import take_rows
 from gradtape._src.ops.shapes import NUMERIC, axis_of, require
 
@@ -388,15 +388,13 @@ def from_dense(tensor, name=None):
     >>> tf.sparse.from_dense([[0.0, 5.0], [0.0, 0.0]]).indices.numpy().tolist()
     [[0, 1]]
     """
-    x = _as_tensor(tensor)
+    x = as_tensor(tensor)
     if not x.ndim:
         raise invalid_for(_where.op.type, "from_dense takes a tensor with at least one axis, received a scalar.")
     nothing = {"bool": False, "string": ""}.get(x.dtype.name, 0)
     places = where(not_equal(x, nothing))  # in a graph `!=` is identity of tensors
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
 
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Products
@@ -493,9 +491,7 @@ def _kept(shape, axis):
 
 def _sum_aval(input_indices, input_values, input_shape, reduction_axes, keep_dims):
     require(input_values, NUMERIC)
-    if keep_dims:
-        return aval([1 if a in reduction_axes else n for a, n in enumerate(input_shape)], input_values.dtype)
-    return aval([input_shape[a] for a in _kept(input_shape, reduction_axes)], input_values.dtype)
+    return aval(reduced(input_shape, reduction_axes, keep_dims), input_values.dtype)
 
 
 @op(
