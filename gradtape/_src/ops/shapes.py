@@ -44,6 +44,11 @@ def require(x, allowed, attribute="T"):
         )
 
 
+def blank(dtype):
+    """Return the element of a NumPy dtype for places without a value: 0, or an empty string."""
+    return b"" if dtype.hasobject else 0
+
+
 def same(x, *others, **attributes):
     """Infer an aval equal to that of the first input."""
     return x

@@ -122,8 +122,7 @@ lowering(_take, platform=HOST, rule=_window_of, because="NumPy takes a window wi
 
 @op(
     "StridedSlice", saves="begin", mixed=True, infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
-    strings=lambda input, *begin, shape, **window: _window_of(input, begin, **window).reshape(shape),
-    operator="strided_slice", traits="takes linear_in_first hands_on", folds=True,
+    strings=True, operator="strided_slice", traits="takes linear_in_first hands_on", folds=True,
 )  # fmt: skip
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
     return lax.reshape(_take(input, begin, axes=axes, sizes=sizes, strides=strides), shape)
@@ -158,8 +157,7 @@ def _(ddx, dy, begin, *, axes, sizes, strides):
 
 @op(
     "Slice", saves="begin", mixed=True, infer=lambda input, *begin, axes, size: aval(size, input.dtype),
-    strings=lambda input, *begin, axes, size: _window_of(input, begin, axes=axes, sizes=size, strides=(1,) * input.ndim),
-    traits="takes hands_on",
+    strings=True, traits="takes hands_on",
 )  # fmt: skip
 def _slice(input, *begin, axes, size):
     return _take(input, begin, axes=axes, sizes=size, strides=(1,) * input.ndim)
@@ -183,16 +181,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
     return value
 
 
-def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
-    """Assign to a window of an array of strings, on the host."""
-    places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes=axes, sizes=sizes, strides=strides).reshape(shape)
-    result = value.copy()
-    update = update if shape else update.reshape(())
-    result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
-    return result
-
-
-@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings, flops=0)
+@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=True, flops=0)
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
     update = update if shape else update.reshape(())

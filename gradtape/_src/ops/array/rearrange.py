@@ -22,7 +22,7 @@ from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain
 from gradtape._src.ops.math.reduction import _sum, reduce_sum
-from gradtape._src.ops.shapes import bounded_axis, require
+from gradtape._src.ops.shapes import blank, bounded_axis, require
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tile and repeat
@@ -40,7 +40,7 @@ def _tiled(input, multiples):
     return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
 
 
-@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples), flops=0)
+@op("Tile", infer=_tiled, strings=True, flops=0)
 def _tile(input, *, multiples):
     return jnp.tile(input, multiples)
 
@@ -114,16 +114,9 @@ def _padded(x, paddings):
     return aval(tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)]), x.dtype)
 
 
-def _inside_of(input, constant_values, *, paddings):
-    shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
-    result = np.full(shape, constant_values, object)
-    result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
-    return result
-
-
-@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings), flops=0)
+@op("Pad", infer=_padded, strings=True, flops=0)
 def _pad(input, *, paddings):
-    return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
+    return lax.pad(input, jnp.full((), blank(input.dtype), input.dtype), tuple([(*pair, 0) for pair in paddings]))
 
 
 def _inside(dy, input, paddings):
@@ -141,7 +134,7 @@ def _padded_with(input, constant_values, paddings):
     return _padded(input, paddings=paddings)
 
 
-@op("PadV2", infer=_padded_with, strings=_inside_of, flops=0)
+@op("PadV2", infer=_padded_with, strings=True, flops=0)
 def _pad_v2(input, constant_values, *, paddings):
     return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
 
@@ -162,7 +155,7 @@ def _mirrored(input, paddings, mode):
     return result
 
 
-@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()), flops=0)
+@op("MirrorPad", infer=_mirrored, strings=True, flops=0)
 def _mirror_pad(input, *, paddings, mode):
     return jnp.pad(input, paddings, mode=mode.lower())
 
@@ -253,7 +246,7 @@ def _reversed(tensor, axis):
     return tensor
 
 
-@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis), flops=0)
+@op("ReverseV2", infer=_reversed, strings=True, flops=0)
 def _reverse(tensor, *, axis):
     return jnp.flip(tensor, axis) if axis else tensor
 
@@ -298,16 +291,9 @@ def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
     return f"seq_lens({i}) < 0" if seq_lengths.reshape(-1)[i] < 0 else f"seq_lens({i}) > input.dims({seq_axis})"
 
 
-def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
-    result = np.moveaxis(input.copy(), (batch_axis, seq_axis), (0, 1))  # this is a view of the copy
-    for row, length in zip(result, seq_lengths, strict=True):
-        row[:length] = row[:length][::-1].copy()
-    return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
-
-
 @op(
     "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, wrong=_wrong_lengths, status=_length_fault,
-    checked="seq_lengths", strings=_reversed_rows, flops=0,
+    checked="seq_lengths", strings=True, flops=0,
 )  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
@@ -352,10 +338,7 @@ def _rolled(input, shift, axis):
     return input
 
 
-@op(
-    "Roll", infer=_rolled, saves="shift", mixed=True,
-    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis), flops=0,
-)  # fmt: skip
+@op("Roll", infer=_rolled, saves="shift", mixed=True, strings=True, flops=0)
 def _roll(input, shift, *, axis):
     if 0 in input.shape:
         return input

@@ -17,7 +17,7 @@ from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.gather import gather, is_outside, outside, require_indices
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.points import bad_points, combined, gather_nd, outside_shape, strings_put, updated
+from gradtape._src.ops.array.points import bad_points, combined, gather_nd, outside_shape, updated
 from gradtape._src.ops.array.shape import expand_dims, host_constant, plain
 
 
@@ -95,7 +95,7 @@ def _points(way):
 
     @op(
         f"ResourceScatterNd{way.title()}", infer=updated, mixed=True, wrong=bad_points, status=outside_shape, checked="indices",
-        strings=strings_put if how == "scatter" else None, flops=flops.of_updates(how),
+        strings=True if how == "scatter" else None, flops=flops.of_updates(how),
     )  # fmt: skip
     def scatter(value, indices, updates, *, shape, ignore):
         return combined(how, value, indices, updates)

@@ -21,9 +21,9 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
-from gradtape._src.ops.array.joining import _concat, _split_v, cut
+from gradtape._src.ops.array.joining import _concat, _split_v
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import BOOL, REAL, blank, broadcast_shapes, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -45,7 +45,7 @@ def _selected(condition, t, e):
     return aval(shape, t.dtype)
 
 
-@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=np.where, flops=0)
+@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=True, flops=0)
 def _select(condition, t, e):
     return jnp.where(condition, t, e)
 
@@ -265,12 +265,7 @@ def _partitioned(data, partitions, order, counts):
     return tuple([aval((count, *row), data.dtype) for count in counts])
 
 
-def _parts_of(data, partitions, order, *, counts):
-    rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
-    return cut(rows[order], size_splits=counts, axis=0)
-
-
-@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of, flops=0)
+@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=True, flops=0)
 def _dynamic_partition(data, partitions, order, *, counts):
     rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
     return tuple(lax.split(rows[order], counts))
@@ -321,14 +316,9 @@ def _stitched(source, *data):
     return aval((*source.shape, *data[0].shape[1:]), data[0].dtype)
 
 
-def _stitched_rows(source, *data):
-    nothing = np.full((1, *data[0].shape[1:]), b"", object)
-    return np.concatenate((*data, nothing))[source]
-
-
-@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows, flops=0)
+@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=True, flops=0)
 def _dynamic_stitch(source, *data):
-    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # the row for indices without a source
+    nothing = jnp.full((1, *data[0].shape[1:]), blank(data[0].dtype), data[0].dtype)  # the row for indices without a source
     return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")
 
 

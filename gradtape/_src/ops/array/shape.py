@@ -78,7 +78,7 @@ def under_broadcast(function, dy):
 VIEW: dict[str, Any] = {"cheap": True, "traits": "renames linear keeps_norm hands_on", "folds": True}
 
 
-@op("Identity", infer=same, strings=lambda input: input, takes_slices=True, **VIEW)
+@op("Identity", infer=same, strings=True, takes_slices=True, **VIEW)
 def _identity(input):
     return input
 
@@ -103,7 +103,7 @@ def identity(input, name=None):
 hooks.core.stated = lambda node, known: engine.record_as(_identity.op, (node,), (), known)
 
 
-@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=lambda *input: input, traits="renames hands_on")
+@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=True, traits="renames hands_on")
 def _identity_n(*input):
     return input
 
@@ -124,7 +124,7 @@ def identity_n(input: Sequence[Any], name=None):
     return list(_identity_n(*input))
 
 
-@op("StopGradient", infer=same, cheap=True, strings=lambda input: input, traits="renames", folds=True)
+@op("StopGradient", infer=same, cheap=True, strings=True, traits="renames", folds=True)
 def _stop_gradient(input):
     return input
 
@@ -171,7 +171,7 @@ def _broadcast_aval(input, shape):
     return aval(shape, input.dtype)
 
 
-@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=np.broadcast_to, flops=0, traits="linear")
+@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=True, flops=0, traits="linear")
 def _broadcast_to(input, *, shape):
     return jnp.broadcast_to(input, shape)
 
@@ -253,7 +253,7 @@ def _reshape_aval(tensor, shape):
     return result
 
 
-@op("Reshape", infer=_reshape_aval, strings=lambda tensor, *, shape: tensor.reshape(shape), **VIEW)
+@op("Reshape", infer=_reshape_aval, strings=True, **VIEW)
 def _reshape(tensor, *, shape):
     return jnp.reshape(tensor, shape)
 
@@ -322,7 +322,7 @@ def _expanded(input, axis):
     return aval((*input.shape[:axis], 1, *input.shape[axis:]), input.dtype)
 
 
-@op("ExpandDims", infer=_expanded, strings=np.expand_dims, **VIEW)
+@op("ExpandDims", infer=_expanded, strings=True, **VIEW)
 def _expand_dims(input, *, axis):
     return jnp.expand_dims(input, axis)
 
@@ -366,11 +366,9 @@ def _squeezed(input, axis):
     return aval(tuple([extent for a, extent in enumerate(input.shape) if a not in dropped]), input.dtype)
 
 
-def _without_axes(input, *, axis):
+@op("Squeeze", infer=_squeezed, strings=True, **VIEW)
+def _squeeze(input, *, axis):
     return input.squeeze(tuple(sorted({a % input.ndim for a in axis})) if axis else None)
-
-
-_squeeze = op("Squeeze", infer=_squeezed, strings=_without_axes, **VIEW)(_without_axes)
 
 
 @gradient(_squeeze)
@@ -400,7 +398,7 @@ def _ensured(x, shape):
     return x
 
 
-@op("EnsureShape", infer=_ensured, cheap=True, strings=lambda x, *, shape: x, traits="renames")
+@op("EnsureShape", infer=_ensured, cheap=True, strings=True, traits="renames")
 def _ensure_shape(x, *, shape):
     return x
 
@@ -446,7 +444,7 @@ def _transposed(x, perm):
 
 
 @op(
-    "Transpose", infer=_transposed, cheap=True, strings=lambda x, *, perm: x.transpose(perm), flops=0, default_name="transpose",
+    "Transpose", infer=_transposed, cheap=True, strings=True, flops=0, default_name="transpose",
     traits="linear keeps_norm hands_on",
 )  # fmt: skip
 def _transpose(x, *, perm):

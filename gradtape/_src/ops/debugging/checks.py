@@ -106,7 +106,7 @@ def _condition(*inputs, explain):
 
 
 _assert = op(
-    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=_condition,
+    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=True,
     traits="demanded",
 )(_condition)  # fmt: skip
 

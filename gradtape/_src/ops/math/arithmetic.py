@@ -50,7 +50,7 @@ def negated(dy):
 
 
 @op(
-    "AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=lambda x, y: x + y, flops=1, operator="add",
+    "AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=True, flops=1, operator="add",
     default_name="Add", traits="adds linear arithmetic", folds=True,
 )  # fmt: skip
 def sum_of_two(x, y):

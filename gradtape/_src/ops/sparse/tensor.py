@@ -321,16 +321,8 @@ def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, vali
     return aval(output_shape, sparse_values.dtype)
 
 
-def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
-    dense = np.empty(output_shape, object)
-    dense.fill(np.asarray(default_value).item())
-    inside = ((sparse_indices >= 0) & (sparse_indices < np.array(output_shape, np.int64))).all(1)
-    dense[tuple(sparse_indices[inside].T)] = sparse_values[inside]
-    return dense
-
-
 @op(
-    "SparseToDense", infer=_dense_aval, strings=_dense_strings, saves="sparse_indices", mixed=True, checked="sparse_indices",
+    "SparseToDense", infer=_dense_aval, strings=True, saves="sparse_indices", mixed=True, checked="sparse_indices",
     wrong=lambda sparse_indices, output_shape, validate_indices: _are_misplaced(sparse_indices, output_shape, validate_indices),
     status=lambda sparse_indices, output_shape, validate_indices: _misplaced(sparse_indices, output_shape), flops=0,
 )  # fmt: skip
