@@ -11,8 +11,8 @@ from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.ops.array import joining, rearrange, select
 from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
+from gradtape._src.ops.dispatch import version
 from gradtape._src.ops.ragged.conversions import ragged_of
-from gradtape._src.ops.ragged.dispatch import version
 from gradtape._src.ops.shapes import bounded_axis
 
 
@@ -46,7 +46,7 @@ def _interleaved(values):
     return taken(_appended(values), places)
 
 
-@version(joining.concat)
+@version(RaggedTensor, joining.concat)
 def _concat(values, axis):
     if isinstance(values, RaggedTensor):
         return values
@@ -71,7 +71,7 @@ def _deeper(values, function):
     return values[0].with_values(function([x.values for x in values]))
 
 
-@version(joining.stack)
+@version(RaggedTensor, joining.stack)
 def _stack(values, axis=0):
     if isinstance(values, RaggedTensor):
         return values
@@ -109,7 +109,7 @@ def stack(values, axis=0, name=None):
     return _stack([ragged_of(x, ragged_rank) for x in values], axis)
 
 
-@version(rearrange.tile)
+@version(RaggedTensor, rearrange.tile)
 def _tile(input, multiples):
     for axis, count in enumerate(static_list(multiples, "multiples")):
         input = _concat([input] * count, axis) if count else taken_rows_of_axis(input, axis)
@@ -125,7 +125,7 @@ def taken_rows_of_axis(x, axis):
     return with_splits(taken(x.values, np.zeros(0, np.int64)), [np.zeros_like(x._splits)])
 
 
-@version(joining.split)
+@version(RaggedTensor, joining.split)
 def _split(value, num_or_size_splits, axis=0, num=None):
     if bounded_axis(axis, value.shape.rank) != 0:
         raise ValueError(f"Cannot split a ragged dimension. Got `value` with shape {value.shape} and `axis` {axis}.")
@@ -177,11 +177,10 @@ def _masked(data, mask):
     return with_splits(taken(data.values, np.flatnonzero(there)), [splits_of(lengths, data._splits.dtype)])
 
 
-@version(select.dynamic_partition)
+@version(RaggedTensor, select.dynamic_partition)
 def _dynamic_partition(data, partitions, num_partitions):
     if isinstance(partitions, RaggedTensor):
-        depth = partitions.ragged_rank
-        for _ in range(depth):
+        for _ in partitions._levels:
             data = data.values
         partitions = partitions.flat_values
     of_rows = to_numpy(tensor(partitions).node)
