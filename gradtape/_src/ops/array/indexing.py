@@ -260,19 +260,12 @@ def window(shape, index):
         extent = shape[axis]
         if isinstance(item, slice):
             start, count, stride = _range(item, extent, axis)
-            if is_unknown(extent):
-                whole = count is extent
-                axes += [] if whole else [axis]
-                begins += [] if whole else [start]
-                result.append(count)
-                sizes.append(count)
-                strides.append(stride)
-                axis += 1
-                continue
-            size = (count - 1) * abs(stride) + 1 if count else 0
             result.append(count)
-            if stride < 0:
-                start -= size - 1
+            if is_unknown(extent):
+                size = count
+            else:
+                size = (count - 1) * abs(stride) + 1 if count else 0
+                start -= size - 1 if stride < 0 else 0
         else:
             start, size, stride = _place(_integer(item), extent, axis), 1, 1
         if not is_same(size, extent) and not is_same(size, 0):

@@ -145,11 +145,14 @@ class ListDiff(NamedTuple):
 
 
 def _by_appearance(x):
-    """Return the distinct values of a vector in order of appearance, the index of each element in these, and counts."""
+    """Return for the distinct values of a vector, in order of appearance, where each is first, and how often it occurs.
+
+    Between the two stands the index of each element among the distinct values.
+    """
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)
-    return x[first[order]], rank[places.reshape(-1)], counts[order]
+    return first[order], rank[places.reshape(-1)], counts[order]
 
 
 def _distinct(x, *, out_idx):
@@ -159,14 +162,14 @@ def _distinct(x, *, out_idx):
 
 @op("Unique", infer=lambda x, *, out_idx: _distinct(x, out_idx=out_idx)[:2], unhosted=AT_ONCE)
 def _unique(x, *, out_idx):
-    y, places, _ = _by_appearance(x)
-    return y, places.astype(out_idx)
+    first, places, _ = _by_appearance(x)
+    return x[first], places.astype(out_idx)
 
 
 @op("UniqueWithCounts", infer=_distinct, unhosted=AT_ONCE)
 def _unique_with_counts(x, *, out_idx):
-    y, places, counts = _by_appearance(x)
-    return y, places.astype(out_idx), counts.astype(out_idx)
+    first, places, counts = _by_appearance(x)
+    return x[first], places.astype(out_idx), counts.astype(out_idx)
 
 
 def _distinct_slices(x, *, axis, out_idx):
@@ -181,8 +184,7 @@ def _unique_along(x, *, axis, out_idx):
     slices = np.moveaxis(x, axis, 0)
     flat = np.ascontiguousarray(slices.reshape(len(slices), -1))
     _, ids = np.unique(flat, axis=0, return_inverse=True)
-    firsts, places, counts = _by_appearance(ids.reshape(-1))
-    first = [int(np.flatnonzero(ids.reshape(-1) == one)[0]) for one in firsts]
+    first, places, counts = _by_appearance(ids.reshape(-1))
     return np.take(x, first, axis), places.astype(out_idx), counts.astype(out_idx)
 
 
