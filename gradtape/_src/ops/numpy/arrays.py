@@ -17,7 +17,7 @@ from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 from gradtape._src.ops.math.complex import real
 from gradtape._src.ops.numpy.dtypes import default_float, result_type
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, floating, numpy_function, promoted
-from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.numpy.shapes import moveaxis
 
 
 @numpy_function
@@ -251,11 +251,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     tenth = 1.0 / math.log(10.0)
     exponents = linspace(elementary.log(flip * low) * tenth, elementary.log(flip * high) * tenth, num, endpoint)
     result = flip * elementary.pow(tensor(10.0, exponents.dtype), exponents)
-    if axis:
-        order = list(range(1, result.ndim))
-        order.insert(axis_of(axis, result.ndim), 0)
-        result = transpose(result, order)
-    return cast(result, wanted)
+    return cast(moveaxis(result, 0, axis), wanted)
 
 
 @numpy_function
