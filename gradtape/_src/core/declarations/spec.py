@@ -218,24 +218,32 @@ class BatchableTypeSpec(TypeSpec):
     __slots__ = ()
 
 
-class DenseSpec(TypeSpec):
-    """Base of specs with a shape, a dtype, and an optional name."""
+class ShapedSpec(TypeSpec):
+    """Base of specs with a shape and a dtype."""
 
-    __slots__ = ("_dtype", "_name", "_shape")
-
-    @public
-    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
-        self._shape, self._dtype, self._name = TensorShape(shape), dtypes.as_dtype(dtype), name
+    __slots__ = ("_dtype", "_shape")
+    _shape: TensorShape
+    _dtype: DType
 
     @property
     def shape(self) -> TensorShape:
-        """The shape, a `TensorShape`."""
+        """The shape, a `TensorShape`; None stands for an unknown extent, or for those of rows of different lengths."""
         return self._shape
 
     @property
     def dtype(self) -> DType:
         """The dtype of the elements, a `DType`."""
         return self._dtype
+
+
+class DenseSpec(ShapedSpec):
+    """Base of specs with a shape, a dtype, and an optional name."""
+
+    __slots__ = ("_name",)
+
+    @public
+    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
+        self._shape, self._dtype, self._name = TensorShape(shape), dtypes.as_dtype(dtype), name
 
     @property
     def name(self) -> str | None:

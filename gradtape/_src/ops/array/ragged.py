@@ -15,7 +15,7 @@ import optree
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.declarations.spec import ShapedSpec, TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import no_constant
@@ -470,7 +470,7 @@ def _assembled(uniform, parts):
 optree.register_pytree_node(RaggedTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
-class RaggedTensorSpec(TypeSpec):
+class RaggedTensorSpec(ShapedSpec):
     """The spec of a RaggedTensor: its shape, dtype, number of ragged axes (all but the first by default), and the type of its
     bounds.
 
@@ -478,7 +478,7 @@ class RaggedTensorSpec(TypeSpec):
     True
     """
 
-    __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
+    __slots__ = ("_ragged_rank", "_row_splits_dtype")
 
     @public
     def __init__(
@@ -508,16 +508,6 @@ class RaggedTensorSpec(TypeSpec):
     def value_type(self):
         """The class RaggedTensor; Tensor where there is no ragged axis."""
         return RaggedTensor if self._ragged_rank else Tensor
-
-    @property
-    def shape(self):
-        """The shape, with None for ragged axes."""
-        return self._shape
-
-    @property
-    def dtype(self):
-        """The type of the elements."""
-        return self._dtype
 
     @property
     def ragged_rank(self):

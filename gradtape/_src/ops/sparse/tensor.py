@@ -12,7 +12,7 @@ import optree
 from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.declarations.spec import ShapedSpec, TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors import nest
@@ -164,14 +164,14 @@ class SparseTensor:
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
 
 
-class SparseTensorSpec(TypeSpec):
+class SparseTensorSpec(ShapedSpec):
     """The spec of a SparseTensor: its shape and dtype.
 
     >>> print(tf.SparseTensorSpec([2, None], tf.int32).is_compatible_with(tf.sparse.from_dense([[0, 1], [2, 0]])))
     True
     """
 
-    __slots__ = ("_dtype", "_shape")
+    __slots__ = ()
 
     @public
     def __init__(self, shape=None, dtype=dtypes.float32):
@@ -189,16 +189,6 @@ class SparseTensorSpec(TypeSpec):
     def value_type(self):
         """The class SparseTensor."""
         return SparseTensor
-
-    @property
-    def shape(self):
-        """The dense shape."""
-        return self._shape
-
-    @property
-    def dtype(self):
-        """The type of the elements."""
-        return self._dtype
 
     def _serialize(self):
         return self._shape, self._dtype
