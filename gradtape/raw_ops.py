@@ -3,7 +3,6 @@
 from gradtape._src.compat.raw_ops import listed as __dir__, named as __getattr__  # noqa: F401
 from gradtape._src.ops.array.raw import (
     BroadcastGradientArgs as BroadcastGradientArgs,
-    UniqueV2 as UniqueV2,
     UniqueWithCountsV2 as UniqueWithCountsV2,
 )
 from gradtape._src.ops.image.projective import ImageProjectiveTransformV3 as ImageProjectiveTransformV3
