@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
@@ -91,11 +91,10 @@ attach(RaggedTensor, __getitem__=_getitem)
 # Taking rows
 
 
-def _checked(indices, count, name="indices"):
-    outside = np.flatnonzero((indices < 0) | (indices >= count))
-    if outside.size:
-        at = outside[0]
-        raise invalid(f"{name}[{at}] = {indices.ravel()[at]} is not in [0, {count}) [Op:RaggedGather]")
+def _checked(indices, count):
+    """Return `indices`, an array; InvalidArgumentError unless all are in [0, count)."""
+    if gathering.is_outside(indices, extent=count).any():
+        raise invalid_for("RaggedGather", gathering.outside(indices, extent=count))
     return indices
 
 
