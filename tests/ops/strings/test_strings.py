@@ -391,3 +391,17 @@ def test_strings_at_one_point_are_joined():
     rows = tf.scatter_nd([[0], [0]], tf.reshape(words, [2, 2]), [2, 2])
     assert rows.numpy().tolist() == [[b"ac", b"bd"], [b"", b""]]
     assert tf.tensor_scatter_nd_update(words, [[1], [1]], ["x", "y"]).numpy().tolist() == [b"a", b"y", b"c", b"d"]
+
+
+def test_no_strings_have_no_parts():
+    none = tf.constant([], tf.string)
+    code_points, starts = tf.strings.unicode_decode_with_offsets(none, "UTF-8")
+    assert (code_points.dtype, starts.dtype) == (tf.int32, tf.int64)
+    for rows in (
+        code_points,
+        starts,
+        tf.strings.unicode_split(none, "UTF-8"),
+        tf.strings.split(none),
+        tf.strings.bytes_split(none),
+    ):
+        assert rows.to_list() == []
