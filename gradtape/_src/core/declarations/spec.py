@@ -361,7 +361,7 @@ class NoneTensorSpec(TypeSpec):
         return ()
 
 
-class IndexedSlicesSpec(TypeSpec):
+class IndexedSlicesSpec(ShapedSpec):
     """The spec of IndexedSlices: shape and dtype of the dense tensor, the dtypes of `indices` and `dense_shape`.
 
     >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3], tf.int64))
@@ -369,7 +369,7 @@ class IndexedSlicesSpec(TypeSpec):
     True
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_others",)
 
     @public
     def __init__(
@@ -380,9 +380,8 @@ class IndexedSlicesSpec(TypeSpec):
         dense_shape_dtype: Any = None,
         indices_shape: Any = None,
     ) -> None:
-        self._parts = (
-            TensorShape(shape),
-            dtypes.as_dtype(dtype),
+        self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
+        self._others = (
             dtypes.as_dtype(indices_dtype),
             None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype),
             TensorShape([None]) if indices_shape is None else TensorShape(indices_shape).with_rank(1),
@@ -393,18 +392,8 @@ class IndexedSlicesSpec(TypeSpec):
         """The class IndexedSlices."""
         return IndexedSlices
 
-    @property
-    def shape(self) -> TensorShape:
-        """The shape of the dense tensor."""
-        return self._parts[0]
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._parts[1]
-
     def _serialize(self) -> tuple[Any, ...]:
-        return self._parts
+        return self._shape, self._dtype, *self._others
 
 
 class VariableSpec(TypeSpec):
