@@ -3,12 +3,11 @@
 from gradtape._src.compat.raw_ops import listed as __dir__, named as __getattr__  # noqa: F401
 from gradtape._src.ops.array.raw import (
     BroadcastGradientArgs as BroadcastGradientArgs,
-    UniqueV2 as UniqueV2,
     UniqueWithCountsV2 as UniqueWithCountsV2,
 )
 from gradtape._src.ops.image.projective import ImageProjectiveTransformV3 as ImageProjectiveTransformV3
 from gradtape._src.ops.linalg.raw import Einsum as Einsum, MatrixDiagPartV2 as MatrixDiagPartV2
-from gradtape._src.ops.math.raw import IgammaGradA as IgammaGradA, SigmoidGrad as SigmoidGrad, TanhGrad as TanhGrad
+from gradtape._src.ops.math.raw import SigmoidGrad as SigmoidGrad, TanhGrad as TanhGrad
 from gradtape._src.ops.nn.raw import (
     AvgPoolGrad as AvgPoolGrad,
     FusedBatchNormV2 as FusedBatchNormV2,
@@ -20,4 +19,3 @@ from gradtape._src.ops.nn.raw import (
     SoftsignGrad as SoftsignGrad,
     SparseSoftmaxCrossEntropyWithLogits as SparseSoftmaxCrossEntropyWithLogits,
 )
-from gradtape._src.ops.random.raw import RandomGammaGrad as RandomGammaGrad

@@ -6,7 +6,7 @@ The table is `raw_ops.txt`, a line for each op:
     TopKV2 gen_nn_ops.top_kv2 math.top_k input k sorted=True index_type=int32 -> values indices
 
 The op's type comes first, then TensorFlow's generated function and gradtape's public one. "=" means the op of the registry.
-The parameters are TensorFlow's; the names of several results follow "->".
+The parameters are TensorFlow's; the names of several results follow "->". The function may return more, which are left out.
 
 The public function's name of a parameter follows ":". It is empty for a parameter that the operands determine, and "!" for one
 of which only the default is supported. "+" precedes an argument that only the public function has.
@@ -108,7 +108,7 @@ def function(type: str) -> Callable[..., Any]:
         results = _target(row)(**values)
         if collected is None:
             return results
-        found = [results] if isinstance(results, gradtape.Tensor) else list(results)
+        found = [results] if isinstance(results, gradtape.Tensor) else list(results)[: len(row.results)]
         return collected(*found, *[gradtape.zeros([0], found[0].dtype)] * (len(row.results) - len(found)))
 
     call.__name__ = call.__qualname__ = type

@@ -12,6 +12,11 @@ def wide(x):
     return x.astype(jnp.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
 
 
+def in_float64(kernel, x):
+    """Return `kernel(x)` computed in float64, in the dtype of `x`."""
+    return kernel(x.astype(jnp.float64)).astype(x.dtype)
+
+
 def divided(total, count):
     """Return `total` / `count`, rounded once. XLA would multiply by 1 / `count`, so that the mean of 41 ones is not 1."""
     return total / lax.optimization_barrier(jnp.broadcast_to(jnp.asarray(count, total.dtype), total.shape))

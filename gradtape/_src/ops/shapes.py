@@ -44,6 +44,11 @@ def require(x, allowed, attribute="T"):
         )
 
 
+def blank(dtype):
+    """Return the element of a NumPy dtype for places without a value: 0, or an empty string."""
+    return b"" if dtype.hasobject else 0
+
+
 def same(x, *others, **attributes):
     """Infer an aval equal to that of the first input."""
     return x
@@ -125,6 +130,13 @@ def axes_of(axis, rank, what="axis"):
             "axis once."
         )
     return tuple(sorted(result))
+
+
+def bounded_axis(axis, rank):
+    """Convert one axis to an int ≥ 0; ValueError outside of [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
+    return axis % rank
 
 
 def axis_of(axis, rank, what="axis"):

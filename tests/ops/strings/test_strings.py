@@ -86,6 +86,17 @@ class TestValues:
         assert tf.constant("a\0").numpy() == b"a\0"
         assert tf.constant([["a\0", "b"]]).numpy().tolist() == [[b"a\0", b"b"]]
         assert (tf.constant("a\0") + b"b\0").numpy() == b"a\0b\0"
+        words = tf.constant(["a\0"])
+        for scalar in (tf.gather(words, 0), tf.gather_nd(words, [0]), words[0], tf.pad(words[0], np.zeros((0, 2), np.int32))):
+            assert scalar.numpy() == b"a\0"
+
+    def test_places_without_a_value_are_empty(self):
+        words = tf.constant(["a", "b"])
+        assert tf.pad(words, [[1, 0]]).numpy().tolist() == [b"", b"a", b"b"]
+        assert tf.scatter_nd([[2]], ["a"], [3]).numpy().tolist() == [b"", b"", b"a"]
+        assert tf.gather_nd(words, [[1], [5]], bad_indices_policy="IGNORE").numpy().tolist() == [b"b", b""]
+        assert tf.gather_nd(words[:0], [[0]], bad_indices_policy="IGNORE").numpy().tolist() == [b""]
+        assert tf.dynamic_stitch([[0], [2]], [["a"], ["b"]]).numpy().tolist() == [b"a", b"", b"b"]
 
     def test_a_scalar_is_bytes_and_an_array_of_objects(self):
         assert type(tf.constant("é").numpy()) is bytes
@@ -380,3 +391,17 @@ def test_strings_at_one_point_are_joined():
     rows = tf.scatter_nd([[0], [0]], tf.reshape(words, [2, 2]), [2, 2])
     assert rows.numpy().tolist() == [[b"ac", b"bd"], [b"", b""]]
     assert tf.tensor_scatter_nd_update(words, [[1], [1]], ["x", "y"]).numpy().tolist() == [b"a", b"y", b"c", b"d"]
+
+
+def test_no_strings_have_no_parts():
+    none = tf.constant([], tf.string)
+    code_points, starts = tf.strings.unicode_decode_with_offsets(none, "UTF-8")
+    assert (code_points.dtype, starts.dtype) == (tf.int32, tf.int64)
+    for rows in (
+        code_points,
+        starts,
+        tf.strings.unicode_split(none, "UTF-8"),
+        tf.strings.split(none),
+        tf.strings.bytes_split(none),
+    ):
+        assert rows.to_list() == []

@@ -218,24 +218,32 @@ class BatchableTypeSpec(TypeSpec):
     __slots__ = ()
 
 
-class DenseSpec(TypeSpec):
-    """Base of specs with a shape, a dtype, and an optional name."""
+class ShapedSpec(TypeSpec):
+    """Base of specs with a shape and a dtype."""
 
-    __slots__ = ("_dtype", "_name", "_shape")
-
-    @public
-    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
-        self._shape, self._dtype, self._name = TensorShape(shape), dtypes.as_dtype(dtype), name
+    __slots__ = ("_dtype", "_shape")
+    _shape: TensorShape
+    _dtype: DType
 
     @property
     def shape(self) -> TensorShape:
-        """The shape, a `TensorShape`."""
+        """The shape, a `TensorShape`; None stands for an unknown extent, or for those of rows of different lengths."""
         return self._shape
 
     @property
     def dtype(self) -> DType:
         """The dtype of the elements, a `DType`."""
         return self._dtype
+
+
+class DenseSpec(ShapedSpec):
+    """Base of specs with a shape, a dtype, and an optional name."""
+
+    __slots__ = ("_name",)
+
+    @public
+    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
+        self._shape, self._dtype, self._name = TensorShape(shape), dtypes.as_dtype(dtype), name
 
     @property
     def name(self) -> str | None:
@@ -353,7 +361,7 @@ class NoneTensorSpec(TypeSpec):
         return ()
 
 
-class IndexedSlicesSpec(TypeSpec):
+class IndexedSlicesSpec(ShapedSpec):
     """The spec of IndexedSlices: shape and dtype of the dense tensor, the dtypes of `indices` and `dense_shape`.
 
     >>> rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3], tf.int64))
@@ -361,7 +369,7 @@ class IndexedSlicesSpec(TypeSpec):
     True
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_others",)
 
     @public
     def __init__(
@@ -372,9 +380,8 @@ class IndexedSlicesSpec(TypeSpec):
         dense_shape_dtype: Any = None,
         indices_shape: Any = None,
     ) -> None:
-        self._parts = (
-            TensorShape(shape),
-            dtypes.as_dtype(dtype),
+        self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
+        self._others = (
             dtypes.as_dtype(indices_dtype),
             None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype),
             TensorShape([None]) if indices_shape is None else TensorShape(indices_shape).with_rank(1),
@@ -385,18 +392,8 @@ class IndexedSlicesSpec(TypeSpec):
         """The class IndexedSlices."""
         return IndexedSlices
 
-    @property
-    def shape(self) -> TensorShape:
-        """The shape of the dense tensor."""
-        return self._parts[0]
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._parts[1]
-
     def _serialize(self) -> tuple[Any, ...]:
-        return self._parts
+        return self._shape, self._dtype, *self._others
 
 
 class VariableSpec(TypeSpec):

@@ -35,7 +35,7 @@ def gather(
     around = iter(start_indices.shape[:-1])
     windows = iter([size for axis, size in enumerate(slice_sizes) if axis not in flat])
     shape = tuple([next(windows) if axis in n.offset_dims else next(around) for axis in range(rank)])
-    found = np.broadcast_to(operand[places], shape)
+    found = np.broadcast_to(operand[(*places, ...)], shape)
     if inside is None or inside.all():
         return found
     return np.where(inside, found, np.asarray(_nothing(operand.dtype) if fill_value is None else fill_value, operand.dtype))

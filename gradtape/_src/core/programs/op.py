@@ -18,7 +18,7 @@ from gradtape._src.core.base import hooks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_dtype, mark
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
-from gradtape._src.core.platform import xla
+from gradtape._src.core.platform import arrays, xla
 from gradtape._src.core.programs.traits import FACTS, Trait, facts
 from gradtape._src.core.values.aval import aval, is_open
 from gradtape._src.core.values.dim import dims
@@ -63,7 +63,8 @@ class Op:
     - `impure`: the gradient is user code, run anew for each gradient call.
     - `host(*inputs, **attributes)`: the function on arrays that replaces the kernel outside of XLA, if the op or a Program among
       its attributes has effects or strings.
-    - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
+    - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; True: its own kernel, which takes them,
+      too. Without it strings are refused.
     - `on_host`: the kernel takes and returns NumPy arrays, and runs outside of XLA.
     - `of_shapes`: the result depends on the shapes of its inputs, and not on their values.
     - `unhosted`: the reason why the kernel cannot run on NumPy by the `jnp` and `lax` of `core/platform/arrays`: it loops, or
@@ -159,6 +160,8 @@ class Op:
         named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if attributes is None else attributes.split()
         outside = _of_arrays(kernel) if on_host else host
         rules = {name: stated.pop(name, default) for name, default in RULES.items()}
+        if rules["strings"] is True:
+            rules["strings"] = _of_numpy(kernel)
         self.declare(plain=self, guards="", forms={}, unregistered=False)
         self.declare(**rules, **facts(type, stated))
         assert (self.wrong is None) == (self.status is None), f"{type}: what is wrong has a message"
@@ -299,6 +302,11 @@ def has_strings(aval: Any) -> bool:
     if type(aval) is not tuple:
         return bool(aval.dtype.hasobject)
     return any([has_strings(a) if type(a) is tuple else a.dtype.hasobject for a in aval])  # noqa: C419
+
+
+def _of_numpy(kernel: Kernel) -> Kernel:
+    """Wrap `kernel` so that its `jnp` and `lax` compute with NumPy."""
+    return lambda *inputs, **attributes: arrays.called_on_host(kernel, inputs, attributes)
 
 
 def _of_arrays(kernel: Kernel) -> Kernel:

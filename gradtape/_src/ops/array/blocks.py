@@ -15,13 +15,17 @@ from gradtape._src.ops.array.rearrange import pairs_of
 from gradtape._src.ops.array.shape import host_constant, plain
 
 
+def _require_axes(input, block_shape, pairs, what):
+    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(pairs):
+        raise invalid(
+            f"block_shape of {len(block_shape)} entries and {what} of {len(pairs)} rows must name the axes behind the first of "
+            f"shape {plain(input.shape)}."
+        )
+
+
 def _blocks(input, block_shape, paddings):
     """Check the operands of `space_to_batch_nd` and return the result's shape."""
-    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(paddings):
-        raise invalid(
-            f"block_shape of {len(block_shape)} entries and paddings of {len(paddings)} rows must name the axes behind "
-            f"the first of shape {plain(input.shape)}."
-        )
+    _require_axes(input, block_shape, paddings, "paddings")
     spatial = []
     for i, (block, (before, after)) in enumerate(zip(block_shape, paddings, strict=True)):
         n = input.shape[1 + i] + before + after
@@ -52,11 +56,7 @@ def _(dy, *, block_shape, paddings):
 
 def _unblocked(input, block_shape, crops):
     """Check the operands of `batch_to_space_nd` and return the result's shape."""
-    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(crops):
-        raise invalid(
-            f"block_shape of {len(block_shape)} entries and crops of {len(crops)} rows must name the axes behind the "
-            f"first of shape {plain(input.shape)}."
-        )
+    _require_axes(input, block_shape, crops, "crops")
     if min(block_shape, default=1) < 1 or input.shape[0] % prod(block_shape):
         raise invalid(
             f"Input batch dimension ({input.shape[0]}) is not divisible by product of block sizes ({prod(block_shape)})"

@@ -81,7 +81,7 @@ def _filled_aval(value, dims):
     return aval(dims, value.dtype)
 
 
-@op("Fill", infer=_filled_aval, cheap=True, strings=lambda value, dims: np.broadcast_to(value, dims), flops=0, traits="hands_on")
+@op("Fill", infer=_filled_aval, cheap=True, strings=True, flops=0, traits="hands_on")
 def _fill(value, *, dims):
     return jnp.broadcast_to(value, dims)
 
@@ -299,14 +299,8 @@ def _one_hot_aval(indices, on_value, off_value, depth, axis):
     return aval((*indices.shape[:axis], depth, *indices.shape[axis:]), on_value.dtype)
 
 
-def _one_hot_strings(indices, on_value, off_value, *, depth, axis):
-    indices = np.expand_dims(indices, axis)
-    numbers = np.arange(depth).reshape([depth if a == axis % indices.ndim else 1 for a in range(indices.ndim)])
-    return np.where(numbers == indices, on_value, off_value)
-
-
 @op(
-    "OneHot", infer=_one_hot_aval, mixed=True, strings=_one_hot_strings, flops=0, default_name="one_hot",
+    "OneHot", infer=_one_hot_aval, mixed=True, strings=True, flops=0, default_name="one_hot",
     instead="try a soft choice, tf.nn.softmax",
 )  # fmt: skip
 def _one_hot(indices, on_value, off_value, *, depth, axis):

@@ -49,12 +49,7 @@ def shape(input, out_type=None, name=None) -> Tensor:
     """
     if getattr(input, "dense_shape", None) is not None:
         return _dense_shape(input, out_type or dtypes.int32)
-    if changing(x := tensor(input)):
-        dtype = dtypes.as_dtype(out_type or dtypes.int32)
-        of_strings = x.dtype == dtypes.string and x.node.aval.open  # XLA has no strings
-        return tensor([*x.node.aval.shape], dtype.numpy) if of_strings else _shape(x, out_type=dtype.numpy)
-    _counted(x)
-    return host_constant(np.array(x.node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+    return _counted(_shape, tensor(input), lambda aval: list(aval.shape), out_type)
 
 
 @public
@@ -76,18 +71,18 @@ def size(input, out_type=None, name=None) -> Tensor:
     """
     if getattr(input, "dense_shape", None) is not None:
         return emit(_prod.op, (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
-    if changing(x := tensor(input)):
-        dtype = dtypes.as_dtype(out_type or dtypes.int32)
-        of_strings = x.dtype == dtypes.string and x.node.aval.open
-        return tensor(x.node.aval.size, dtype.numpy) if of_strings else _size(x, out_type=dtype.numpy)
-    _counted(x)
-    return host_constant(np.array(x.node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+    return _counted(_size, tensor(input), lambda aval: aval.size, out_type)
 
 
-def _counted(x):
-    """Note for the explainer that the extents of `x`, which may depend on values, become numbers."""
-    if engine.local.tapes:
+def _counted(function, x, known, out_type):
+    """Return `known(aval)` of a tensor, or the op `function` of it where its extents may change from run to run."""
+    dtype, extents = dtypes.as_dtype(out_type or dtypes.int32).numpy, known(x.node.aval)
+    if changing(x):
+        of_strings = x.dtype == dtypes.string and x.node.aval.open  # XLA has no strings
+        return tensor(extents, dtype) if of_strings else function(x, out_type=dtype)
+    if engine.local.tapes:  # the explainer is told that extents, which may depend on values, become numbers
         journal.left("size", x.node, engine.local.trace)
+    return host_constant(np.array(extents, dtype))
 
 
 @public

@@ -47,7 +47,7 @@ def _gather_aval(params, indices, axis, batch_dims, extent):
     return aval(gathered(params.shape, indices.shape, axis, batch_dims), params.dtype)
 
 
-def is_outside(indices, axis, batch_dims, extent, least=0):
+def is_outside(indices, *, extent, least=0, **_):
     """Return which indices are not in [least, extent)."""
     lowest, highest = _bounds(indices.dtype, least, extent)
     return (indices < lowest) | (indices > highest)
@@ -60,9 +60,9 @@ def _bounds(dtype, least, extent):
     return max(least, known.min), min(extent - 1, known.max)
 
 
-def outside(indices, axis, batch_dims, extent, least=0):
+def outside(indices, *, extent, least=0, **_):
     """Return the message for an index that is not in [least, extent)."""
-    place = tuple(np.argwhere(is_outside(indices, axis, batch_dims, extent, least))[0])
+    place = tuple(np.argwhere(is_outside(indices, extent=extent, least=least))[0])
     name = f"indices[{','.join(map(str, place))}]" if place else "indices"
     return f"{name} = {indices[place]} is not in [{least}, {extent})\nEach index must name one of the {extent} entries."
 
@@ -75,20 +75,9 @@ def _row_numbers(rank, indices_rank, axis, batch_dims):
     return kept, batch
 
 
-def _taken(params, indices, *, axis, batch_dims, extent):
-    """Gather in NumPy, the kernel on the host."""
-    if not batch_dims:
-        return params.take(indices, axis)
-    shape = gathered(params.shape, indices.shape, axis, batch_dims)
-    flat = params.reshape((-1, *params.shape[batch_dims:]))
-    places = indices.reshape((len(flat), *indices.shape[batch_dims:]))
-    rows = [row.take(i, axis - batch_dims) for row, i in zip(flat, places, strict=True)]
-    return np.stack(rows).reshape(shape) if rows else np.empty(shape, params.dtype)
-
-
 @op(
     "GatherV2", infer=_gather_aval, saves="indices", mixed=True, wrong=is_outside, status=outside, checked="indices",
-    strings=_taken, gives_slices=True, traits="takes hands_on",
+    strings=True, gives_slices=True, traits="takes hands_on",
 )  # fmt: skip
 def _gather(params, indices, *, axis, batch_dims, extent):
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
@@ -221,17 +210,18 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
 # Indices as NumPy counts them
 
 
-def _is_outside_both_ways(indices, extent):
-    return is_outside(indices, 0, 0, extent, -extent)
+def is_outside_both_ways(indices, *, extent, **_):
+    """Return which indices are not in [-extent, extent)."""
+    return is_outside(indices, extent=extent, least=-extent)
 
 
 def _outside_both_ways(indices, extent):
     """Return the message for an index that is not in [-extent, extent)."""
-    return outside(indices, 0, 0, extent, -extent)
+    return outside(indices, extent=extent, least=-extent)
 
 
 @op(
-    "IndexFromStart", infer=same, cheap=True, wrong=_is_outside_both_ways, status=_outside_both_ways, checked="indices",
+    "IndexFromStart", infer=same, cheap=True, wrong=is_outside_both_ways, status=_outside_both_ways, checked="indices",
     traits="own",
 )  # fmt: skip
 def _from_start(indices, *, extent):

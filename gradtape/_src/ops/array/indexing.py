@@ -26,7 +26,7 @@ from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, is_same, is_unknown, unknown
-from gradtape._src.ops.array.gather import is_outside
+from gradtape._src.ops.array.gather import is_outside_both_ways
 from gradtape._src.ops.array.joining import _pack, unstack
 from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
@@ -122,8 +122,7 @@ lowering(_take, platform=HOST, rule=_window_of, because="NumPy takes a window wi
 
 @op(
     "StridedSlice", saves="begin", mixed=True, infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
-    strings=lambda input, *begin, shape, **window: _window_of(input, begin, **window).reshape(shape),
-    operator="strided_slice", traits="takes linear_in_first hands_on", folds=True,
+    strings=True, operator="strided_slice", traits="takes linear_in_first hands_on", folds=True,
 )  # fmt: skip
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
     return lax.reshape(_take(input, begin, axes=axes, sizes=sizes, strides=strides), shape)
@@ -158,8 +157,7 @@ def _(ddx, dy, begin, *, axes, sizes, strides):
 
 @op(
     "Slice", saves="begin", mixed=True, infer=lambda input, *begin, axes, size: aval(size, input.dtype),
-    strings=lambda input, *begin, axes, size: _window_of(input, begin, axes=axes, sizes=size, strides=(1,) * input.ndim),
-    traits="takes hands_on",
+    strings=True, traits="takes hands_on",
 )  # fmt: skip
 def _slice(input, *begin, axes, size):
     return _take(input, begin, axes=axes, sizes=size, strides=(1,) * input.ndim)
@@ -183,16 +181,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
     return value
 
 
-def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
-    """Assign to a window of an array of strings, on the host."""
-    places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes=axes, sizes=sizes, strides=strides).reshape(shape)
-    result = value.copy()
-    update = update if shape else update.reshape(())
-    result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
-    return result
-
-
-@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings, flops=0)
+@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=True, flops=0)
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
     update = update if shape else update.reshape(())
@@ -271,19 +260,12 @@ def window(shape, index):
         extent = shape[axis]
         if isinstance(item, slice):
             start, count, stride = _range(item, extent, axis)
-            if is_unknown(extent):
-                whole = count is extent
-                axes += [] if whole else [axis]
-                begins += [] if whole else [start]
-                result.append(count)
-                sizes.append(count)
-                strides.append(stride)
-                axis += 1
-                continue
-            size = (count - 1) * abs(stride) + 1 if count else 0
             result.append(count)
-            if stride < 0:
-                start -= size - 1
+            if is_unknown(extent):
+                size = count
+            else:
+                size = (count - 1) * abs(stride) + 1 if count else 0
+                start -= size - 1 if stride < 0 else 0
         else:
             start, size, stride = _place(_integer(item), extent, axis), 1, 1
         if not is_same(size, extent) and not is_same(size, 0):
@@ -330,14 +312,10 @@ def _beyond(index, extent, axis):
     return f"slice index {place} of dimension {axis} out of bounds.\nThe axis has {extent} elements."
 
 
-def _is_beyond(index, extent, axis):
-    return is_outside(index, 0, 0, extent, -extent)
-
-
 _INDEX = guard(
     "StridedSliceIndex",
     "extent axis",
-    wrong=_is_beyond,
+    wrong=is_outside_both_ways,
     status=lambda index, extent, axis: of_op(_beyond(index, extent, axis), "StridedSlice"),
 )
 

@@ -1,7 +1,5 @@
 """Joining and splitting tensors: concat, stack, split, unstack, and lists that hold tensors."""
 
-import itertools
-
 import numpy as np
 
 from gradtape._src.core.base import hooks
@@ -52,7 +50,7 @@ def _concatenated(*values, axis):
 
 
 @op(
-    "ConcatV2", infer=_concatenated, joins="ConcatV2", strings=lambda *values, axis: np.concatenate(values, axis), flops=0,
+    "ConcatV2", infer=_concatenated, joins="ConcatV2", strings=True, flops=0,
     default_name="concat", traits="linear hands_on", folds=True,
 )  # fmt: skip
 def _concat(*values, axis):
@@ -117,7 +115,7 @@ def _equal_parts(value, num_split, axis):
 
 
 @op(
-    "Split", infer=_equal_parts, strings=lambda value, *, num_split, axis: tuple(np.split(value, num_split, axis)), flops=0,
+    "Split", infer=_equal_parts, strings=True, flops=0,
     default_name="split",
 )  # fmt: skip
 def _split(value, *, num_split, axis):
@@ -134,12 +132,7 @@ def _parts(value, size_splits, axis):
     return tuple([aval((*shape[:axis], size, *shape[axis + 1 :]), value.dtype) for size in size_splits])
 
 
-def cut(value, *, size_splits, axis):
-    """Split an array of strings, on the host."""
-    return tuple(np.split(value, list(itertools.accumulate(size_splits))[:-1], axis))
-
-
-@op("SplitV", infer=_parts, strings=cut, flops=0, default_name="split")
+@op("SplitV", infer=_parts, strings=True, flops=0, default_name="split")
 def _split_v(value, *, size_splits, axis):
     return tuple(lax.split(value, size_splits, axis))
 
@@ -219,7 +212,7 @@ def _packed(*values, axis):
 
 
 @op(
-    "Pack", infer=_packed, joins="ConcatV2", strings=lambda *values, axis: np.stack(values, axis), flops=0, default_name="stack",
+    "Pack", infer=_packed, joins="ConcatV2", strings=True, flops=0, default_name="stack",
     traits="linear hands_on", folds=True,
 )  # fmt: skip
 def _pack(*values, axis):
@@ -286,7 +279,7 @@ def _unpacked(value, num, axis):
 
 
 @op(
-    "Unpack", infer=_unpacked, strings=lambda value, *, num, axis: tuple(np.moveaxis(value, axis, 0)), flops=0,
+    "Unpack", infer=_unpacked, strings=True, flops=0,
     default_name="unstack", traits="hands_on",
 )  # fmt: skip
 def _unpack(value, *, num, axis):

@@ -5,8 +5,6 @@ The last axis of `indices` holds coordinates into the first axes of a shape, beh
 InvalidArgumentError, or is left out with `bad_indices_policy="IGNORE"`.
 """
 
-import operator
-
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
@@ -22,10 +20,10 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import require_indices, widened
 from gradtape._src.ops.array.shape import _reshape, extents, host_shape, plain, zeros
 from gradtape._src.ops.math.compare import equal
-from gradtape._src.ops.shapes import NUMERIC, require
+from gradtape._src.ops.shapes import NUMERIC, blank, require
 
 
-def bad_points(indices, shape, batch_dims, ignore=False):
+def bad_points(indices, shape, batch_dims=0, ignore=False):
     """Return which of `indices` do not index into `shape`; none of them if they are to be ignored."""
     last = [min(extent - 1, np.iinfo(indices.dtype).max) for extent in shape[batch_dims : batch_dims + indices.shape[-1]]]
     return ((indices < 0) | (indices > np.array(last, indices.dtype))).any(axis=-1) & (not ignore)
@@ -85,10 +83,6 @@ def _points_of(params, indices, batch_dims, shape, ignore):
     return aval((*indices.shape[:-1], *shape[batch_dims + indices.shape[-1] :]), params.dtype)
 
 
-def _are_outside_params(indices, batch_dims, shape, ignore):
-    return bad_points(indices, shape, batch_dims, ignore)
-
-
 def _outside_params(indices, batch_dims, shape, ignore):
     found = bad_point(indices, shape, batch_dims)
     return (
@@ -97,31 +91,19 @@ def _outside_params(indices, batch_dims, shape, ignore):
     )
 
 
-def _points_taken(params, indices, *, batch_dims, shape, ignore):
-    """Gather elements, or slices, of an array of strings, on the host."""
-    leading = np.indices(indices.shape[:batch_dims]).reshape(
-        (batch_dims, *indices.shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims))
-    )
-    limits = np.array(shape[batch_dims : batch_dims + indices.shape[-1]])
-    inside = ((indices >= 0) & (indices < limits)).all(-1)
-    places = np.where(inside[..., None], indices, 0)
-    found = params[(*leading, *np.moveaxis(places, -1, 0))]
-    return np.where(inside.reshape((*inside.shape, *[1] * (np.ndim(found) - inside.ndim))), found, b"")
-
-
 @op(
-    "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=_are_outside_params,
-    status=_outside_params, checked="indices", strings=_points_taken, gives_slices=True, traits="takes",
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=bad_points, status=_outside_params,
+    checked="indices", strings=True, gives_slices=True, traits="takes",
 )  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
     result = (*indices.shape[:-1], *shape[batch_dims + len(named) :])
     if 0 in result or 0 in shape:
-        return jnp.zeros(result, params.dtype)
+        return jnp.full(result, blank(params.dtype), params.dtype)
     numbers = lax.GatherDimensionNumbers(sliced, named, named, batch, batch)
     sizes = tuple([1 if axis < batch_dims + len(named) else extent for axis, extent in enumerate(shape)])
     mode = lax.GatherScatterMode.FILL_OR_DROP if ignore else lax.GatherScatterMode.CLIP
-    return lax.gather(params, widened(indices), numbers, sizes, mode=mode, fill_value=0)
+    return lax.gather(params, widened(indices), numbers, sizes, mode=mode, fill_value=blank(params.dtype))
 
 
 @gradient(_gather_nd)
@@ -188,7 +170,8 @@ def _require_updates(indices, updates, shape, batch_dims=0):
         )
 
 
-def _outside_shape(indices, shape, batch_dims, ignore):
+def outside_shape(indices, shape, batch_dims=0, ignore=False):
+    """Return the message for the first point outside of the shape."""
     found = bad_point(indices, shape, batch_dims)
     return f"indices{found[0]} = {found[1]} does not index into shape {plain(shape)}"
 
@@ -207,26 +190,12 @@ def combined(how, operand, indices, updates, batch_dims=0):
     return scatter(operand, widened(indices), updates, numbers, mode=mode)
 
 
-def strings_put(tensor, indices, updates, *, shape, ignore, combine=lambda there, given: given):
-    """Scatter into an array of strings, on the host; `combine` merges a new string with the one at its point."""
-    result, limits = tensor.copy(), np.array(shape[: indices.shape[-1]])
-    for place in np.ndindex(indices.shape[:-1]):
-        if not ignore or ((indices[place] >= 0) & (indices[place] < limits)).all():
-            point = tuple(indices[place])
-            result[point] = combine(result[point], updates[place])
-    return result
-
-
-def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
-    return strings_put(np.full(shape, b"", object), indices, updates, shape=shape, ignore=ignore, combine=operator.add)
-
-
 @op(
-    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=_outside_shape, checked="indices",
-    strings=_strings_scattered, flops=flops.of_input(1, at=1),
+    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=outside_shape, checked="indices",
+    strings=True, flops=flops.of_input(1, at=1),
 )  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
-    return combined("scatter_add", jnp.zeros(shape, updates.dtype), indices, updates, batch_dims)
+    return combined("scatter_add", jnp.full(shape, blank(updates.dtype), updates.dtype), indices, updates, batch_dims)
 
 
 @gradient(_scatter_nd)
@@ -266,14 +235,6 @@ def updated(tensor, indices, updates, shape, ignore):
     return tensor
 
 
-def is_outside_tensor(indices, shape, ignore):
-    return bad_points(indices, shape, 0, ignore)
-
-
-def outside_tensor(indices, shape, ignore):
-    return _outside_shape(indices, shape, 0, ignore)
-
-
 def _combinable(tensor, indices, updates, shape, ignore):
     require(tensor, NUMERIC)
     return updated(tensor, indices, updates, shape, ignore)
@@ -283,8 +244,8 @@ def _tensor_scatter(type, how, **declared):
     """Declare the op that combines updates into a tensor by `how`."""
 
     @op(
-        type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=is_outside_tensor, status=outside_tensor,
-        checked="indices", strings=strings_put if how == "scatter" else None, flops=flops.of_updates(how), **declared,
+        type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=bad_points, status=outside_shape,
+        checked="indices", strings=True if how == "scatter" else None, flops=flops.of_updates(how), **declared,
     )  # fmt: skip
     def scatter(tensor, indices, updates, *, shape, ignore):
         return combined(how, tensor, indices, updates)

@@ -15,7 +15,7 @@ import optree
 
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.declarations.spec import ShapedSpec, TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import no_constant
@@ -156,7 +156,7 @@ class RaggedTensor:
     @property
     def flat_values(self):
         """The innermost values, a Tensor."""
-        return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
+        return self._levels[-1]._values
 
     @property
     def _splits(self):
@@ -164,8 +164,16 @@ class RaggedTensor:
         return self._stated if isinstance(self._stated, np.ndarray) else to_numpy(self._stated.node)
 
     @property
+    def _levels(self):
+        """The rows of each ragged axis, the outermost first: this RaggedTensor, its values if they are ragged, and so on."""
+        levels = [self]
+        while isinstance(levels[-1]._values, RaggedTensor):
+            levels.append(levels[-1]._values)
+        return levels
+
+    @property
     def _nested(self):
-        return [self._splits, *(self._values._nested if isinstance(self._values, RaggedTensor) else [])]
+        return [level._splits for level in self._levels]
 
     @property
     def row_splits(self):
@@ -175,13 +183,12 @@ class RaggedTensor:
     @property
     def nested_row_splits(self):
         """The `row_splits` of all ragged axes, the outermost first."""
-        inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
-        return (self.row_splits, *inner)
+        return tuple([level.row_splits for level in self._levels])
 
     @property
     def ragged_rank(self):
         """The number of ragged axes."""
-        return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
+        return len(self._levels)
 
     @property
     def dtype(self):
@@ -279,8 +286,9 @@ class RaggedTensor:
     @public
     def with_flat_values(self, new_values):
         """Return the same nest of rows with other innermost values."""
-        nested = isinstance(self._values, RaggedTensor)
-        return self.with_values(self._values.with_flat_values(new_values) if nested else new_values)
+        for level in reversed(self._levels):
+            new_values = level.with_values(new_values)
+        return new_values
 
     @public
     def with_row_splits_dtype(self, dtype):
@@ -288,9 +296,10 @@ class RaggedTensor:
         wanted = dtypes.as_dtype(dtype)
         if wanted not in (dtypes.int32, dtypes.int64):
             raise ValueError(f"Argument `row_splits` dtype must be int32 or int64. Received {wanted}.")
-        nested = isinstance(self._values, RaggedTensor)
-        values = self._values.with_row_splits_dtype(wanted) if nested else self._values
-        return _made(values, self._splits.astype(wanted.numpy), "with_row_splits_dtype", uniform=self._uniform)
+        values = self.flat_values
+        for level in reversed(self._levels):
+            values = _made(values, level._splits.astype(wanted.numpy), "with_row_splits_dtype", uniform=level._uniform)
+        return values
 
     @public
     def merge_dims(self, outer_axis, inner_axis):
@@ -411,8 +420,13 @@ def _made(values, splits, caller, uniform=None):
             "Arguments to _from_row_partition do not form a valid RaggedTensor\n"
             f"The rows of {caller} take {splits[-1]} values; there are {count}."
         )
+    return _of(splits, values, uniform)
+
+
+def _of(stated, values, uniform):
+    """Create a RaggedTensor from valid parts."""
     made = object.__new__(RaggedTensor)
-    made._stated, made._values, made._uniform = splits, values, uniform
+    made._stated, made._values, made._uniform = stated, values, uniform
     return made
 
 
@@ -438,11 +452,7 @@ def taken(values, chosen):
 
 
 def _components(ragged):
-    return [ragged.flat_values, *ragged.nested_row_splits], _uniform_lengths(ragged)
-
-
-def _uniform_lengths(ragged):
-    return (ragged._uniform, *(_uniform_lengths(ragged._values) if isinstance(ragged._values, RaggedTensor) else ()))
+    return [ragged.flat_values, *ragged.nested_row_splits], tuple([level._uniform for level in ragged._levels])
 
 
 def _assembled(uniform, parts):
@@ -452,9 +462,7 @@ def _assembled(uniform, parts):
         extents = [None if rows is None else rows - 1, *uniform, *extents_of(values)[1:]]
         return RaggedTensorSpec(extents, values.dtype, len(nested), nested[0].dtype)
     for splits, length in reversed(list(zip(nested, uniform, strict=True))):
-        made = object.__new__(RaggedTensor)
-        made._stated, made._values, made._uniform = splits, values, length
-        values = made
+        values = _of(splits, values, length)
     return values
 
 
@@ -462,7 +470,7 @@ def _assembled(uniform, parts):
 optree.register_pytree_node(RaggedTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
-class RaggedTensorSpec(TypeSpec):
+class RaggedTensorSpec(ShapedSpec):
     """The spec of a RaggedTensor: its shape, dtype, number of ragged axes (all but the first by default), and the type of its
     bounds.
 
@@ -470,7 +478,7 @@ class RaggedTensorSpec(TypeSpec):
     True
     """
 
-    __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
+    __slots__ = ("_ragged_rank", "_row_splits_dtype")
 
     @public
     def __init__(
@@ -500,16 +508,6 @@ class RaggedTensorSpec(TypeSpec):
     def value_type(self):
         """The class RaggedTensor; Tensor where there is no ragged axis."""
         return RaggedTensor if self._ragged_rank else Tensor
-
-    @property
-    def shape(self):
-        """The shape, with None for ragged axes."""
-        return self._shape
-
-    @property
-    def dtype(self):
-        """The type of the elements."""
-        return self._dtype
 
     @property
     def ragged_rank(self):

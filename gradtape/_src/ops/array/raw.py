@@ -58,23 +58,3 @@ def UniqueWithCountsV2(*, x, axis, out_idx=dtypes.int32, name=None):
     if len(axes) > 1:
         raise invalid(f"axis does not support input tensors larger than 1 elements, got {axes}: give one axis.")
     return UniqueWithCounts(*unique_slices_with_counts(x, axes[0] if axes else 0, out_idx))
-
-
-class UniqueV2Result(NamedTuple):
-    """The distinct slices, and the index into these of each slice."""
-
-    y: Tensor
-    idx: Tensor
-
-
-@public
-def UniqueV2(*, x, axis, out_idx=dtypes.int32, name=None):
-    """Return the distinct slices of `x` along an axis, and the index into these of each slice: `(y, idx)`.
-
-    `axis` is as in `tf.raw_ops.UniqueWithCountsV2`.
-
-    >>> tf.raw_ops.UniqueV2(x=[3, 1, 3], axis=[]).idx.numpy()
-    array([0, 1, 0], dtype=int32)
-    """
-    found = UniqueWithCountsV2(x=x, axis=axis, out_idx=out_idx)
-    return UniqueV2Result(found.y, found.idx)

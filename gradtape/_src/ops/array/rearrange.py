@@ -7,17 +7,22 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, op
 from gradtape._src.core.platform import memory
 from gradtape._src.core.platform.arrays import jnp, lax
-from gradtape._src.core.tensors.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
+from gradtape._src.core.tensors.convert import (
+    node_of,
+    not_an_integer,
+    static,
+    static_list,
+    static_vector,
+    tensor,
+    tensor as as_tensor,
+)
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.gather import _gather
 from gradtape._src.ops.array.indexing import slice_
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain
 from gradtape._src.ops.math.reduction import _sum, reduce_sum
-from gradtape._src.ops.shapes import require
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
-
+from gradtape._src.ops.shapes import blank, bounded_axis, require
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tile and repeat
@@ -35,7 +40,7 @@ def _tiled(input, multiples):
     return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
 
 
-@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples), flops=0)
+@op("Tile", infer=_tiled, strings=True, flops=0)
 def _tile(input, *, multiples):
     return jnp.tile(input, multiples)
 
@@ -72,10 +77,7 @@ def repeat(input, repeats, axis=None, name=None) -> Tensor:
     x = tensor(input)
     if axis is None:
         x, axis = _reshape(x, shape=(x.node.aval.size,)), 0
-    axis = static(axis, "axis")
-    if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis={axis} out of bounds: expected {-x.ndim}<=axis<{x.ndim}")
-    axis %= x.ndim
+    axis = bounded_axis(static(axis, "axis"), x.ndim)
     shape = x.node.aval.shape
     if isinstance(repeats, (list, tuple)) and any(isinstance(count, (list, tuple)) for count in repeats):
         raise ValueError(f"Shape {np.shape(repeats)} must have rank at most 1: repeats is one number, or a list of them.")
@@ -112,16 +114,9 @@ def _padded(x, paddings):
     return aval(tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)]), x.dtype)
 
 
-def _inside_of(input, constant_values, *, paddings):
-    shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
-    result = np.full(shape, constant_values, object)
-    result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
-    return result
-
-
-@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings), flops=0)
+@op("Pad", infer=_padded, strings=True, flops=0)
 def _pad(input, *, paddings):
-    return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
+    return lax.pad(input, jnp.full((), blank(input.dtype), input.dtype), tuple([(*pair, 0) for pair in paddings]))
 
 
 def _inside(dy, input, paddings):
@@ -139,7 +134,7 @@ def _padded_with(input, constant_values, paddings):
     return _padded(input, paddings=paddings)
 
 
-@op("PadV2", infer=_padded_with, strings=_inside_of, flops=0)
+@op("PadV2", infer=_padded_with, strings=True, flops=0)
 def _pad_v2(input, constant_values, *, paddings):
     return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
 
@@ -160,7 +155,7 @@ def _mirrored(input, paddings, mode):
     return result
 
 
-@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()), flops=0)
+@op("MirrorPad", infer=_mirrored, strings=True, flops=0)
 def _mirror_pad(input, *, paddings, mode):
     return jnp.pad(input, paddings, mode=mode.lower())
 
@@ -228,11 +223,11 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None) -> Tens
         raise ValueError(
             f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}'
         )
-    x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
+    x, pairs = as_tensor(tensor), pairs_of(paddings, "paddings")
     if mode == "CONSTANT":
         if not isinstance(constant_values, (Tensor, Stored)) and np.isscalar(constant_values) and constant_values == 0:
             return _pad(x, paddings=pairs)
-        return _pad_v2(x, _as_tensor(constant_values, x.dtype), paddings=pairs)
+        return _pad_v2(x, as_tensor(constant_values, x.dtype), paddings=pairs)
     return _mirror_pad(x, paddings=pairs, mode=mode)
 
 
@@ -251,7 +246,7 @@ def _reversed(tensor, axis):
     return tensor
 
 
-@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis), flops=0)
+@op("ReverseV2", infer=_reversed, strings=True, flops=0)
 def _reverse(tensor, *, axis):
     return jnp.flip(tensor, axis) if axis else tensor
 
@@ -272,7 +267,7 @@ def reverse(tensor, axis, name=None) -> Tensor:
     """
     if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
         raise invalid_for("ReverseV2", f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes.")
-    return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
+    return _reverse(as_tensor(tensor), axis=static_list(axis, "axis"))
 
 
 def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):
@@ -296,16 +291,9 @@ def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
     return f"seq_lens({i}) < 0" if seq_lengths.reshape(-1)[i] < 0 else f"seq_lens({i}) > input.dims({seq_axis})"
 
 
-def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
-    result = np.moveaxis(input.copy(), (batch_axis, seq_axis), (0, 1))  # this is a view of the copy
-    for row, length in zip(result, seq_lengths, strict=True):
-        row[:length] = row[:length][::-1].copy()
-    return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
-
-
 @op(
     "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, wrong=_wrong_lengths, status=_length_fault,
-    checked="seq_lengths", strings=_reversed_rows, flops=0,
+    checked="seq_lengths", strings=True, flops=0,
 )  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
@@ -350,10 +338,7 @@ def _rolled(input, shift, axis):
     return input
 
 
-@op(
-    "Roll", infer=_rolled, saves="shift", mixed=True,
-    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis), flops=0,
-)  # fmt: skip
+@op("Roll", infer=_rolled, saves="shift", mixed=True, strings=True, flops=0)
 def _roll(input, shift, *, axis):
     if 0 in input.shape:
         return input

@@ -15,15 +15,15 @@ from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differ
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.programs import journal
-from gradtape._src.core.tensors.convert import operands, static, tensor
+from gradtape._src.core.tensors.convert import operands, static, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
-from gradtape._src.ops.array.joining import _concat, _split_v, cut
+from gradtape._src.ops.array.joining import _concat, _split_v
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import BOOL, REAL, blank, broadcast_shapes, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -45,7 +45,7 @@ def _selected(condition, t, e):
     return aval(shape, t.dtype)
 
 
-@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=np.where, flops=0)
+@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=True, flops=0)
 def _select(condition, t, e):
     return jnp.where(condition, t, e)
 
@@ -62,10 +62,6 @@ def _where(condition):
 
 
 not_differentiable(_where, because="where(condition) gives integers: places, not values", unregistered=True)
-
-
-def _as_bool(condition):
-    return tensor(condition, None if isinstance(condition, (Tensor, Stored)) else dtypes.bool)
 
 
 @public
@@ -87,14 +83,12 @@ def where(condition, x=None, y=None, name=None) -> Tensor:
         return ran(_where, condition)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return emit(_select.op, (_as_bool(condition).node, *operands(_select.op, (x, y), 1)))
+    condition = tensor(condition, None if isinstance(condition, (Tensor, Stored)) else dtypes.bool)
+    return emit(_select.op, (condition.node, *operands(_select.op, (x, y), 1)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Masks
-
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
 @public
@@ -106,7 +100,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     >>> tf.boolean_mask([1.0, 2.0, 3.0], [True, False, True]).numpy()
     array([1., 3.], dtype=float32)
     """
-    x, mask = _as_tensor(tensor), _as_tensor(mask)
+    x, mask = as_tensor(tensor), as_tensor(mask)
     axis = 0 if axis is None else static(axis, "axis")
     axis += x.ndim if axis < 0 else 0
     if not mask.ndim:
@@ -151,11 +145,14 @@ class ListDiff(NamedTuple):
 
 
 def _by_appearance(x):
-    """Return the distinct values of a vector in order of appearance, the index of each element in these, and counts."""
+    """Return for the distinct values of a vector, in order of appearance, where each is first, and how often it occurs.
+
+    Between the two stands the index of each element among the distinct values.
+    """
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)
-    return x[first[order]], rank[places.reshape(-1)], counts[order]
+    return first[order], rank[places.reshape(-1)], counts[order]
 
 
 def _distinct(x, *, out_idx):
@@ -165,14 +162,14 @@ def _distinct(x, *, out_idx):
 
 @op("Unique", infer=lambda x, *, out_idx: _distinct(x, out_idx=out_idx)[:2], unhosted=AT_ONCE)
 def _unique(x, *, out_idx):
-    y, places, _ = _by_appearance(x)
-    return y, places.astype(out_idx)
+    first, places, _ = _by_appearance(x)
+    return x[first], places.astype(out_idx)
 
 
 @op("UniqueWithCounts", infer=_distinct, unhosted=AT_ONCE)
 def _unique_with_counts(x, *, out_idx):
-    y, places, counts = _by_appearance(x)
-    return y, places.astype(out_idx), counts.astype(out_idx)
+    first, places, counts = _by_appearance(x)
+    return x[first], places.astype(out_idx), counts.astype(out_idx)
 
 
 def _distinct_slices(x, *, axis, out_idx):
@@ -187,8 +184,7 @@ def _unique_along(x, *, axis, out_idx):
     slices = np.moveaxis(x, axis, 0)
     flat = np.ascontiguousarray(slices.reshape(len(slices), -1))
     _, ids = np.unique(flat, axis=0, return_inverse=True)
-    firsts, places, counts = _by_appearance(ids.reshape(-1))
-    first = [int(np.flatnonzero(ids.reshape(-1) == one)[0]) for one in firsts]
+    first, places, counts = _by_appearance(ids.reshape(-1))
     return np.take(x, first, axis), places.astype(out_idx), counts.astype(out_idx)
 
 
@@ -271,12 +267,7 @@ def _partitioned(data, partitions, order, counts):
     return tuple([aval((count, *row), data.dtype) for count in counts])
 
 
-def _parts_of(data, partitions, order, *, counts):
-    rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
-    return cut(rows[order], size_splits=counts, axis=0)
-
-
-@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of, flops=0)
+@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=True, flops=0)
 def _dynamic_partition(data, partitions, order, *, counts):
     rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
     return tuple(lax.split(rows[order], counts))
@@ -310,8 +301,8 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
             f"{plain(extents_of(partitions))}: give one partition for each row.",
         )
     numbers = to_numpy(partitions.node)
-    if is_outside(numbers, 0, 0, count).any():
-        raise invalid_for("DynamicPartition", outside(numbers, 0, 0, count).replace("indices", "partitions", 1))
+    if is_outside(numbers, extent=count).any():
+        raise invalid_for("DynamicPartition", outside(numbers, extent=count).replace("indices", "partitions", 1))
     order = host_constant(np.argsort(numbers.reshape(-1), kind="stable"))
     counts = tuple(np.bincount(numbers.reshape(-1), minlength=count).tolist())
     return list(emit(_dynamic_partition.op, (x.node, partitions.node, order.node), (counts,)))
@@ -327,14 +318,9 @@ def _stitched(source, *data):
     return aval((*source.shape, *data[0].shape[1:]), data[0].dtype)
 
 
-def _stitched_rows(source, *data):
-    nothing = np.full((1, *data[0].shape[1:]), b"", object)
-    return np.concatenate((*data, nothing))[source]
-
-
-@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows, flops=0)
+@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=True, flops=0)
 def _dynamic_stitch(source, *data):
-    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # the row for indices without a source
+    nothing = jnp.full((1, *data[0].shape[1:]), blank(data[0].dtype), data[0].dtype)  # the row for indices without a source
     return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")
 
 

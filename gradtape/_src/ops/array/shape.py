@@ -13,7 +13,7 @@ from gradtape._src.core.declarations.define import gradient, not_differentiable,
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.programs import journal
-from gradtape._src.core.tensors.convert import is_tensor, static_list, static_vector, tensor
+from gradtape._src.core.tensors.convert import is_tensor, static_list, static_vector, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, extents_of, handle
 from gradtape._src.core.values import dtypes
@@ -78,7 +78,7 @@ def under_broadcast(function, dy):
 VIEW: dict[str, Any] = {"cheap": True, "traits": "renames linear keeps_norm hands_on", "folds": True}
 
 
-@op("Identity", infer=same, strings=lambda input: input, takes_slices=True, **VIEW)
+@op("Identity", infer=same, strings=True, takes_slices=True, **VIEW)
 def _identity(input):
     return input
 
@@ -103,7 +103,7 @@ def identity(input, name=None):
 hooks.core.stated = lambda node, known: engine.record_as(_identity.op, (node,), (), known)
 
 
-@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=lambda *input: input, traits="renames hands_on")
+@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=True, traits="renames hands_on")
 def _identity_n(*input):
     return input
 
@@ -124,7 +124,7 @@ def identity_n(input: Sequence[Any], name=None):
     return list(_identity_n(*input))
 
 
-@op("StopGradient", infer=same, cheap=True, strings=lambda input: input, traits="renames", folds=True)
+@op("StopGradient", infer=same, cheap=True, strings=True, traits="renames", folds=True)
 def _stop_gradient(input):
     return input
 
@@ -171,7 +171,7 @@ def _broadcast_aval(input, shape):
     return aval(shape, input.dtype)
 
 
-@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=np.broadcast_to, flops=0, traits="linear")
+@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=True, flops=0, traits="linear")
 def _broadcast_to(input, *, shape):
     return jnp.broadcast_to(input, shape)
 
@@ -253,7 +253,7 @@ def _reshape_aval(tensor, shape):
     return result
 
 
-@op("Reshape", infer=_reshape_aval, strings=lambda tensor, *, shape: tensor.reshape(shape), **VIEW)
+@op("Reshape", infer=_reshape_aval, strings=True, **VIEW)
 def _reshape(tensor, *, shape):
     return jnp.reshape(tensor, shape)
 
@@ -303,16 +303,13 @@ def reshape(tensor, shape, name=None) -> Tensor:
     >>> tf.reshape([[1, 2], [3, 4]], [-1]).numpy()
     array([1, 2, 3, 4], dtype=int32)
     """
-    x = _as_tensor(tensor)
+    x = as_tensor(tensor)
     wanted = static_list(shape, "shape")
     if len(wanted) >= MANY_AXES:
         raise invalid(f"too many dimensions: must be < {MANY_AXES}, but received {len(wanted)}")
     if any(extent < 0 for extent in wanted):
         wanted = _resolve(wanted, x.node.aval.shape)
     return emit(_reshape.op, (x.node,), (wanted,))
-
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
 def _expanded(input, axis):
@@ -325,7 +322,7 @@ def _expanded(input, axis):
     return aval((*input.shape[:axis], 1, *input.shape[axis:]), input.dtype)
 
 
-@op("ExpandDims", infer=_expanded, strings=np.expand_dims, **VIEW)
+@op("ExpandDims", infer=_expanded, strings=True, **VIEW)
 def _expand_dims(input, *, axis):
     return jnp.expand_dims(input, axis)
 
@@ -369,11 +366,9 @@ def _squeezed(input, axis):
     return aval(tuple([extent for a, extent in enumerate(input.shape) if a not in dropped]), input.dtype)
 
 
-def _without_axes(input, *, axis):
+@op("Squeeze", infer=_squeezed, strings=True, **VIEW)
+def _squeeze(input, *, axis):
     return input.squeeze(tuple(sorted({a % input.ndim for a in axis})) if axis else None)
-
-
-_squeeze = op("Squeeze", infer=_squeezed, strings=_without_axes, **VIEW)(_without_axes)
 
 
 @gradient(_squeeze)
@@ -403,7 +398,7 @@ def _ensured(x, shape):
     return x
 
 
-@op("EnsureShape", infer=_ensured, cheap=True, strings=lambda x, *, shape: x, traits="renames")
+@op("EnsureShape", infer=_ensured, cheap=True, strings=True, traits="renames")
 def _ensure_shape(x, *, shape):
     return x
 
@@ -449,7 +444,7 @@ def _transposed(x, perm):
 
 
 @op(
-    "Transpose", infer=_transposed, cheap=True, strings=lambda x, *, perm: x.transpose(perm), flops=0, default_name="transpose",
+    "Transpose", infer=_transposed, cheap=True, strings=True, flops=0, default_name="transpose",
     traits="linear keeps_norm hands_on",
 )  # fmt: skip
 def _transpose(x, *, perm):
@@ -517,6 +512,11 @@ def filled(shape, value, dtype):
     if not shape:
         return host_constant(np.array(value, dtype.numpy))
     return emit(_broadcast_to.op, (engine.number(value, dtype.numpy),), (shape,))
+
+
+def zeros_as(x):
+    """Return zeros in the shape and dtype of the Tensor `x`."""
+    return filled(x.node.aval.shape, 0, x.dtype)
 
 
 @public

@@ -15,7 +15,7 @@ from gradtape._src.core.declarations.define import gradient, not_differentiable,
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.programs.op import data
-from gradtape._src.core.tensors.convert import is_tensor, static, tensor
+from gradtape._src.core.tensors.convert import is_tensor, static, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of, to_numpy
@@ -106,7 +106,7 @@ def _condition(*inputs, explain):
 
 
 _assert = op(
-    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=_condition,
+    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=True,
     traits="demanded",
 )(_condition)  # fmt: skip
 
@@ -439,7 +439,7 @@ def assert_scalar(tensor, message=None, name=None):
 
     >>> tf.debugging.assert_scalar(tf.constant(3.0))
     """
-    x = _as_tensor(tensor)
+    x = as_tensor(tensor)
     if x.ndim:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
 
@@ -528,7 +528,7 @@ def assert_type(tensor, tf_type, message=None, name=None):
     >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
     """
     wanted = dtypes.as_dtype(tf_type)
-    x = tensor if isinstance(getattr(tensor, "dtype", None), dtypes.DType) else _as_tensor(tensor)
+    x = tensor if isinstance(getattr(tensor, "dtype", None), dtypes.DType) else as_tensor(tensor)
     if x.dtype != wanted:
         raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {x.dtype!r}")
 
@@ -590,6 +590,3 @@ def is_numeric_tensor(tensor):
     (True, False)
     """
     return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.node.aval.inexact)
-
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`

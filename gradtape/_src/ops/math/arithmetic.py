@@ -15,16 +15,12 @@ from gradtape._src.core.tensors.tensor import Tensor, emit, extents_of
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import filled, identity, under_broadcast
+from gradtape._src.ops.array.shape import identity, under_broadcast, zeros_as
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
 from gradtape._src.ops.math.complex import complex as to_complex, conj, real
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, plain, same
 
 INEXACT = FLOATING + COMPLEX
-
-
-def zeros_of(x):
-    return filled(x.node.aval.shape, 0, x.dtype)
 
 
 def masked(dy, mask):
@@ -54,7 +50,7 @@ def negated(dy):
 
 
 @op(
-    "AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=lambda x, y: x + y, flops=1, operator="add",
+    "AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=True, flops=1, operator="add",
     default_name="Add", traits="adds linear arithmetic", folds=True,
 )  # fmt: skip
 def sum_of_two(x, y):
@@ -463,7 +459,7 @@ def _complex_abs(x):
 
 @gradient(_complex_abs)
 def _(dy, x):
-    return to_complex(dy, zeros_of(dy)) * sign(x)
+    return to_complex(dy, zeros_as(dy)) * sign(x)
 
 
 @public
@@ -492,10 +488,10 @@ def sign(x):
 @gradient(sign)
 def _(dy, x):
     if not x.dtype.is_complex:
-        return zeros_of(x)
+        return zeros_as(x)
     direction, size = sign(x), _complex_abs(x)
     along = real(conj(direction) * dy)  # a step in the direction of x changes only the absolute value
-    return _div_no_nan(dy - to_complex(along, zeros_of(along)) * direction, to_complex(size, zeros_of(size)))
+    return _div_no_nan(dy - to_complex(along, zeros_as(along)) * direction, to_complex(size, zeros_as(size)))
 
 
 @op("Maximum", infer=only(REAL, broadcast), broadcasting=True, saves="x y", flops=1, traits="hands_on", folds=np.maximum)
@@ -549,7 +545,7 @@ def nextafter(x1, x2):
 
 @gradient(nextafter)
 def _(dy, x2):
-    return dy, zeros_of(x2)
+    return dy, zeros_as(x2)
 
 
 @public
@@ -563,7 +559,7 @@ def polyval(coeffs, x, name=None):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     x = tensor(x)
     if not coeffs:
-        return zeros_of(x)
+        return zeros_as(x)
     result = tensor(coeffs[0])
     for coefficient in coeffs[1:]:
         result = tensor(coefficient) + result * x

@@ -17,6 +17,7 @@ import math
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.ops.array.select import where
+from gradtape._src.ops.floats import in_float64
 from gradtape._src.ops.math.arithmetic import reciprocal, sign
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.shapes import FLOATING, only, same
@@ -40,10 +41,10 @@ _NEUMANN = [
 _HANKEL_FROM = 25.0
 
 
-def _hankel_coefficients(order, count=20):
+def _hankel_coefficients(order):
     """Return (−1)^⌊k/2⌋ aₖ(n) with aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ), for even and for odd k."""
     coefficients = [1.0]
-    for k in range(1, count):
+    for k in range(1, 20):
         coefficients.append(coefficients[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
     signed = [(-1) ** (k // 2) * coefficient for k, coefficient in enumerate(coefficients)]
     return signed[::2], signed[1::2]
@@ -56,10 +57,6 @@ _GAUSSIAN = [2 * _STEP * math.exp(-u * u) * (0.5 if u == 0 else 1.0) for u in _N
 # K₀(x) = −(log(x/2) + γ) I₀(x) + Σ cₖ (x²/4)ᵏ with cₖ = Hₖ / (k!)², and K₁ is minus its derivative.
 _SERIES_K0 = [sum([1 / i for i in range(1, k + 1)]) / math.factorial(k) ** 2 for k in range(16)]
 _SERIES_K1 = [k * coefficient for k, coefficient in enumerate(_SERIES_K0)]
-
-
-def _in_float64(kernel, x):
-    return kernel(x.astype(jnp.float64)).astype(x.dtype)
 
 
 def _constants(numbers):
@@ -170,7 +167,7 @@ def _ratio(x, *, order, modified):
         first, second = [_oscillating(above, n)[0] for n in (0, 1)]
         return jnp.where(near, _series(below, order, -1.0), _upwards(above, order, first, second, -1.0))
 
-    return _in_float64(of_size, x)
+    return in_float64(of_size, x)
 
 
 @gradient(_ratio)
@@ -190,7 +187,7 @@ def bessel_j0(x):
     >>> tf.math.special.bessel_j0([0.0, 1.0]).numpy().round(4)
     array([1.    , 0.7652], dtype=float32)
     """
-    return _in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
+    return in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
 
 
 @gradient(bessel_j0)
@@ -205,7 +202,7 @@ def bessel_j1(x):
     >>> tf.math.special.bessel_j1([0.0, 1.0]).numpy().round(4)
     array([0.    , 0.4401], dtype=float32)
     """
-    return _in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
+    return in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
 
 
 @gradient(bessel_j1)
@@ -230,7 +227,7 @@ def bessel_y0(x):
     >>> tf.math.special.bessel_y0([1.0]).numpy().round(4)
     array([0.0883], dtype=float32)
     """
-    return _in_float64(lambda x: _second_kind(0, x), x)
+    return in_float64(lambda x: _second_kind(0, x), x)
 
 
 @gradient(bessel_y0)
@@ -245,7 +242,7 @@ def bessel_y1(x):
     >>> tf.math.special.bessel_y1([1.0]).numpy().round(4)
     array([-0.7812], dtype=float32)
     """
-    return _in_float64(lambda x: _second_kind(1, x), x)
+    return in_float64(lambda x: _second_kind(1, x), x)
 
 
 @gradient(bessel_y1)
@@ -329,7 +326,7 @@ def bessel_k0(x):
     >>> tf.math.special.bessel_k0([1.0]).numpy().round(4)
     array([0.421], dtype=float32)
     """
-    return _in_float64(_decaying(0, scaled=False), x)
+    return in_float64(_decaying(0, scaled=False), x)
 
 
 @gradient(bessel_k0)
@@ -344,7 +341,7 @@ def bessel_k0e(x):
     >>> tf.math.special.bessel_k0e([1.0]).numpy().round(4)
     array([1.1445], dtype=float32)
     """
-    return _in_float64(_decaying(0, scaled=True), x)
+    return in_float64(_decaying(0, scaled=True), x)
 
 
 @gradient(bessel_k0e)
@@ -359,7 +356,7 @@ def bessel_k1(x):
     >>> tf.math.special.bessel_k1([1.0]).numpy().round(4)
     array([0.6019], dtype=float32)
     """
-    return _in_float64(_decaying(1, scaled=False), x)
+    return in_float64(_decaying(1, scaled=False), x)
 
 
 @gradient(bessel_k1)
@@ -374,7 +371,7 @@ def bessel_k1e(x):
     >>> tf.math.special.bessel_k1e([1.0]).numpy().round(4)
     array([1.6362], dtype=float32)
     """
-    return _in_float64(_decaying(1, scaled=True), x)
+    return in_float64(_decaying(1, scaled=True), x)
 
 
 @gradient(bessel_k1e)

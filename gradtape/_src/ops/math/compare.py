@@ -25,22 +25,20 @@ def _compatible(a, b):
     return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
-def _equal_elements(x, y, *, incompatible_shape_error=True):
+@op(
+    "Equal", infer=_equality, broadcasting=True, strings=True, flops=1,
+    instead="try a soft comparison, tf.exp(-(x - y) ** 2)", folds=True,
+)  # fmt: skip
+def _equal(x, y, *, incompatible_shape_error=True):
     return x == y if _compatible(x.shape, y.shape) else np.zeros((), bool)
 
 
-def _unequal_elements(x, y, *, incompatible_shape_error=True):
-    return x != y if _compatible(x.shape, y.shape) else np.ones((), bool)
-
-
-_equal = op(
-    "Equal", infer=_equality, broadcasting=True, strings=_equal_elements, flops=1,
-    instead="try a soft comparison, tf.exp(-(x - y) ** 2)", folds=True,
-)(_equal_elements)  # fmt: skip
-_not_equal = op(
-    "NotEqual", infer=_equality, broadcasting=True, strings=_unequal_elements, flops=1,
+@op(
+    "NotEqual", infer=_equality, broadcasting=True, strings=True, flops=1,
     instead="try a soft comparison, 1 - tf.exp(-(x - y) ** 2)", folds=True,
-)(_unequal_elements)  # fmt: skip
+)  # fmt: skip
+def _not_equal(x, y, *, incompatible_shape_error=True):
+    return x != y if _compatible(x.shape, y.shape) else np.ones((), bool)
 
 
 EQUAL, NOT_EQUAL = _equal.op, _not_equal.op

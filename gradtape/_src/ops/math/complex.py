@@ -10,7 +10,7 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import filled
+from gradtape._src.ops.array.shape import zeros_as
 from gradtape._src.ops.shapes import broadcast, same
 
 COMPLEX_OF = {"float32": dtypes.complex64.numpy, "float64": dtypes.complex128.numpy}
@@ -53,10 +53,6 @@ def complex(real, imag, name=None) -> Tensor:
     return _complex(real, imag)
 
 
-def _zeros(x):
-    return filled(x.node.aval.shape, 0, x.dtype)
-
-
 @op("Real", infer=_part, flops=0)
 def _real(input):
     return jnp.real(input)
@@ -64,7 +60,7 @@ def _real(input):
 
 @gradient(_real)
 def _(dy):
-    return _complex(dy, _zeros(dy))
+    return _complex(dy, zeros_as(dy))
 
 
 @public
@@ -89,7 +85,7 @@ def _imag(input):
 
 @gradient(_imag)
 def _(dy):
-    return _complex(_zeros(dy), dy)
+    return _complex(zeros_as(dy), dy)
 
 
 @public
@@ -100,7 +96,7 @@ def imag(input, name=None) -> Tensor:
     array([2.])
     """
     x = tensor(input)
-    return _imag(x) if x.dtype.is_complex else _zeros(x)
+    return _imag(x) if x.dtype.is_complex else zeros_as(x)
 
 
 @op("Conj", infer=same, flops=0)
@@ -142,7 +138,7 @@ def _angle(input):
 
 @gradient(_angle)
 def _(dy, input):  # with x = r·exp(iφ): dx = dy · i/conj(x)
-    return _complex(_zeros(dy), dy) / conj(input)
+    return _complex(zeros_as(dy), dy) / conj(input)
 
 
 @public

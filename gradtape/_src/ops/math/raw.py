@@ -1,22 +1,10 @@
-"""Raw ops of special functions that libraries call by type."""
+"""Raw ops of gradients that libraries call by type."""
 
 from __future__ import annotations
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.ops.math.arithmetic import multiply, square, subtract
-from gradtape._src.ops.math.incomplete import _igamma_grad_a
-
-
-@public
-def IgammaGradA(*, a, x, name=None):
-    """Return the derivative of `tf.math.igamma(a, x)` with respect to `a`.
-
-    >>> print(f"{tf.raw_ops.IgammaGradA(a=2.0, x=3.0).numpy():.4f}")
-    -0.1974
-    """
-    a = tensor(a)
-    return _igamma_grad_a(a, tensor(x, a.dtype))
 
 
 @public

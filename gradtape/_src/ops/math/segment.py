@@ -267,13 +267,18 @@ def _unsorted_min(data, segment_ids, *, num_segments):
     return _combined(data, segment_ids, num_segments, "min", _highest(data.dtype))
 
 
-def _by_ids(function, data, segment_ids, num_segments):
+def segment_count(num_segments):
+    """Convert the argument `num_segments` to an int; InvalidArgumentError for a float."""
     if isinstance(num_segments, float):
         raise invalid_dtype(
             "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
             f"{num_segments}; give an integer."
         )
-    num_segments = static(num_segments, "num_segments")
+    return static(num_segments, "num_segments")
+
+
+def _by_ids(function, data, segment_ids, num_segments):
+    num_segments = segment_count(num_segments)
     if num_segments < 0:
         raise invalid_for(function.op.type, f"Input num_segments == {num_segments} must not be negative.")
     return function(tensor(data), tensor(segment_ids), num_segments=num_segments)

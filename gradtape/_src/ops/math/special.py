@@ -10,7 +10,7 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.floats import wide
+from gradtape._src.ops.floats import in_float64, wide
 from gradtape._src.ops.math.arithmetic import reciprocal, square
 from gradtape._src.ops.math.compare import equal, logical_or, not_equal
 from gradtape._src.ops.math.complex import conj
@@ -19,7 +19,6 @@ from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
 
 _FLOAT = only(FLOATING, same)
-_FLOATS = only(FLOATING, broadcast)
 _WIDE_FLOATS = only(("float32", "float64"), broadcast)
 
 
@@ -331,11 +330,6 @@ def log_sigmoid(x, name=None) -> Tensor:
 # Integrals
 
 
-def _in_float64(kernel, x):
-    """Return `kernel(x)` computed in float64, in the dtype of `x`."""
-    return kernel(x.astype(jnp.float64)).astype(x.dtype)
-
-
 @op("Dawsn", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def dawsn(x):
     """Return Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float.
@@ -343,7 +337,7 @@ def dawsn(x):
     >>> tf.math.special.dawsn([0.0, 1.0]).numpy().round(4)
     array([0.    , 0.5381], dtype=float32)
     """
-    return _in_float64(kernels.dawsn, x)
+    return in_float64(kernels.dawsn, x)
 
 
 @gradient(dawsn)
@@ -358,7 +352,7 @@ def expint(x):
     >>> tf.math.special.expint([1.0]).numpy().round(4)
     array([1.8951], dtype=float32)
     """
-    return _in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
+    return in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
 
 
 @gradient(expint)
@@ -373,7 +367,7 @@ def fresnel_cos(x):
     >>> tf.math.special.fresnel_cos([0.0, 1.0]).numpy().round(4)
     array([0.    , 0.7799], dtype=float32)
     """
-    return _in_float64(lambda x: kernels.fresnel(x)[1], x)
+    return in_float64(lambda x: kernels.fresnel(x)[1], x)
 
 
 @gradient(fresnel_cos)
@@ -388,7 +382,7 @@ def fresnel_sin(x):
     >>> tf.math.special.fresnel_sin([0.0, 1.0]).numpy().round(4)
     array([0.    , 0.4383], dtype=float32)
     """
-    return _in_float64(lambda x: kernels.fresnel(x)[0], x)
+    return in_float64(lambda x: kernels.fresnel(x)[0], x)
 
 
 @gradient(fresnel_sin)
@@ -403,7 +397,7 @@ def spence(x):
     >>> tf.math.special.spence([1.0, 0.0]).numpy().round(4)
     array([0.    , 1.6449], dtype=float32)
     """
-    return _in_float64(kernels.spence, x)
+    return in_float64(kernels.spence, x)
 
 
 @gradient(spence)
@@ -427,7 +421,7 @@ def _spence_slope(x, *, order):
             away = (away - 1 / (n * x**n)) / above
         return jnp.where(near, series, away)
 
-    return _in_float64(integral, x)
+    return in_float64(integral, x)
 
 
 @gradient(_spence_slope)

@@ -17,7 +17,7 @@ from gradtape._src.ops.math import arithmetic, compare, elementary, rounding
 from gradtape._src.ops.math.complex import real
 from gradtape._src.ops.numpy.dtypes import default_float, result_type
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, floating, numpy_function, promoted
-from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.numpy.shapes import moveaxis
 
 
 @numpy_function
@@ -43,14 +43,7 @@ def asarray(a, dtype=None):
     return as_array(a, None if dtype is None else result_type(dtype))
 
 
-@public
-def asanyarray(a, dtype=None):
-    """Convert a value to a tensor, as `asarray`.
-
-    >>> tf.experimental.numpy.asanyarray(1.0).dtype.name
-    'float64'
-    """
-    return asarray(a, dtype)
+asanyarray = asarray
 
 
 @public
@@ -83,6 +76,9 @@ def zeros(shape, dtype=float, *, policy=TENSORFLOW):
     return _zeros(shape, policy.dtype(dtype))
 
 
+empty = zeros  # no element is left undefined
+
+
 @numpy_function
 def ones(shape, dtype=float, *, policy=TENSORFLOW):
     """Return ones of a shape, float64 by default.
@@ -91,16 +87,6 @@ def ones(shape, dtype=float, *, policy=TENSORFLOW):
     array([1, 1])
     """
     return _ones(shape, policy.dtype(dtype))
-
-
-@numpy_function
-def empty(shape, dtype=float, *, policy=TENSORFLOW):
-    """Return zeros of a shape, float64 by default. No element is left undefined.
-
-    >>> tf.experimental.numpy.empty([2]).numpy()
-    array([0., 0.])
-    """
-    return zeros(shape, dtype, policy=policy)
 
 
 @numpy_function
@@ -113,6 +99,9 @@ def zeros_like(a, dtype=None, *, policy=TENSORFLOW):
     return creation.zeros_like(policy.array(a), None if dtype is None else policy.dtype(dtype))
 
 
+empty_like = zeros_like
+
+
 @numpy_function
 def ones_like(a, dtype=None, *, policy=TENSORFLOW):
     """Return ones of the shape of `a`, of its dtype or `dtype`.
@@ -121,16 +110,6 @@ def ones_like(a, dtype=None, *, policy=TENSORFLOW):
     array([1, 1])
     """
     return creation.ones_like(policy.array(a), None if dtype is None else policy.dtype(dtype))
-
-
-@numpy_function
-def empty_like(a, dtype=None, *, policy=TENSORFLOW):
-    """Return zeros of the shape of `a`, of its dtype or `dtype`. No element is left undefined.
-
-    >>> tf.experimental.numpy.empty_like([1, 2]).numpy()
-    array([0, 0])
-    """
-    return zeros_like(a, dtype, policy=policy)
 
 
 @public
@@ -272,11 +251,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     tenth = 1.0 / math.log(10.0)
     exponents = linspace(elementary.log(flip * low) * tenth, elementary.log(flip * high) * tenth, num, endpoint)
     result = flip * elementary.pow(tensor(10.0, exponents.dtype), exponents)
-    if axis:
-        order = list(range(1, result.ndim))
-        order.insert(axis_of(axis, result.ndim), 0)
-        result = transpose(result, order)
-    return cast(result, wanted)
+    return cast(moveaxis(result, 0, axis), wanted)
 
 
 @numpy_function

@@ -245,24 +245,7 @@ def abs(x, *, policy=TENSORFLOW):
     return x if x.dtype.is_unsigned or x.dtype.is_bool else arithmetic.abs(x)
 
 
-@numpy_function
-def absolute(x, *, policy=TENSORFLOW):
-    """Return the absolute value of each element, as `abs`.
-
-    >>> tf.experimental.numpy.absolute([-2, 3]).numpy()
-    array([2, 3])
-    """
-    return abs(x, policy=policy)
-
-
-@public
-def fabs(x):
-    """Return the absolute value of each element, as `abs`.
-
-    >>> tf.experimental.numpy.fabs([-2.5, 3.0]).numpy()
-    array([2.5, 3. ])
-    """
-    return abs(x)
+absolute = fabs = abs
 
 
 @numpy_function
@@ -371,14 +354,7 @@ def around(a, decimals=0, *, policy=TENSORFLOW):
     return cast(arithmetic.divide(rounding.round(working * scale), scale), x.dtype)
 
 
-@numpy_function
-def round(a, decimals=0, *, policy=TENSORFLOW):
-    """Return each element rounded to a number of decimals, as `around`.
-
-    >>> tf.experimental.numpy.round([0.5, 1.5, 2.6]).numpy()
-    array([0., 2., 3.])
-    """
-    return around(a, decimals, policy=policy)
+round = around
 
 
 @numpy_function
@@ -423,14 +399,7 @@ def conj(x, *, policy=TENSORFLOW):
     return x if x.dtype.is_bool else complex.conj(x)
 
 
-@numpy_function
-def conjugate(x, *, policy=TENSORFLOW):
-    """Return the complex conjugate of each element, as `conj`.
-
-    >>> tf.experimental.numpy.conjugate([1 + 2j]).numpy()
-    array([1.-2.j])
-    """
-    return conj(x, policy=policy)
+conjugate = conj
 
 
 @numpy_function

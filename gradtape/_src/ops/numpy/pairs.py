@@ -68,14 +68,7 @@ def true_divide(x1, x2, *, policy=TENSORFLOW):
     return x1 / x2
 
 
-@numpy_function
-def divide(x1, x2, *, policy=TENSORFLOW):
-    """Return the quotient of two arrays, as `true_divide`.
-
-    >>> tf.experimental.numpy.divide([1, 2], 2).numpy()
-    array([0.5, 1. ])
-    """
-    return true_divide(x1, x2, policy=policy)
+divide = true_divide
 
 
 @numpy_function
@@ -98,14 +91,7 @@ def mod(x1, x2, *, policy=TENSORFLOW):
     return rounding.floormod(*policy.counted(x1, x2)[:2])
 
 
-@public
-def remainder(x1, x2):
-    """Return the remainder of a division, as `mod`.
-
-    >>> tf.experimental.numpy.remainder([7, -7], 3).numpy()
-    array([1, 2])
-    """
-    return mod(x1, x2)
+remainder = mod
 
 
 @public
@@ -132,14 +118,7 @@ def power(x1, x2, *, policy=TENSORFLOW):
     return cast(elementary.pow(cast(x1, signed), cast(x2, signed)), dtype)
 
 
-@public
-def float_power(x1, x2):
-    """Return `x1` to the power `x2`, as `power`.
-
-    >>> tf.experimental.numpy.float_power([2.0, 3.0], 2).numpy()
-    array([4., 9.])
-    """
-    return power(x1, x2)
+float_power = power
 
 
 @numpy_function

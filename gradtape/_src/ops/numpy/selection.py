@@ -15,6 +15,7 @@ from gradtape._src.ops.math import rounding
 from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.numpy.arrays import asarray
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function
+from gradtape._src.ops.numpy.shapes import moveaxis
 from gradtape._src.ops.shapes import axis_of
 
 
@@ -125,11 +126,9 @@ def take_along_axis(arr, indices, axis):
     common = list(np.broadcast_shapes(*map(tuple, extents)))
     x = broadcast_to(x, common[:axis] + [extents_of(x)[axis]] + common[axis + 1 :])
     indices = broadcast_to(indices, common[:axis] + [extents_of(indices)[axis]] + common[axis + 1 :])
-    last = [i for i in range(x.ndim) if i != axis] + [axis]
-    back = [last.index(i) for i in range(x.ndim)]
-    x, indices = transpose(x, last), transpose(indices, last)
+    x, indices = moveaxis(x, axis, -1), moveaxis(indices, axis, -1)
     indices = _select.where(indices < 0, indices + cast(extents_of(x)[-1], indices.dtype), indices)
-    return transpose(gather(x, indices, axis=-1, batch_dims=x.ndim - 1), back)
+    return moveaxis(gather(x, indices, axis=-1, batch_dims=x.ndim - 1), -1, axis)
 
 
 def _in_order(x, axis):

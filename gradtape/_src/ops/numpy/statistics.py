@@ -16,6 +16,7 @@ from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.numpy.elements import isnan
 from gradtape._src.ops.numpy.policy import TENSORFLOW, numpy_function
 from gradtape._src.ops.numpy.reductions import amax, amin, argmax, argmin, cumprod, cumsum, nanmean, without_nan
+from gradtape._src.ops.numpy.shapes import moveaxis
 
 # Quantiles
 
@@ -105,9 +106,7 @@ def _at(ordered, place):
 
 def _arranged(result, q, shape):
     """Move the last axis, of quantiles, to the front, and reshape it to that of `q`."""
-    rank = result.ndim
-    result = transpose(result, (rank - 1, *range(rank - 1))) if rank > 1 else result
-    return reshape(result, (*extents_of(q), *shape))
+    return reshape(moveaxis(result, -1, 0), (*extents_of(q), *shape))
 
 
 # Without NaN

@@ -58,13 +58,9 @@ def _same_rows(x, y):
         return True
     if (x.ragged_rank, x.shape.rank) != (y.ragged_rank, y.shape.rank):
         return False
-    if all(a is b for a, b in zip(_stated(x), _stated(y), strict=True)):
+    if all(a._stated is b._stated for a, b in zip(x._levels, y._levels, strict=True)):
         return True
     return all(np.array_equal(a, b) for a, b in zip(x._nested, y._nested, strict=True))
-
-
-def _stated(x):
-    return [x._stated, *(_stated(x.values) if isinstance(x.values, RaggedTensor) else [])]
 
 
 class _Layout:

@@ -7,12 +7,12 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.ops.array import cast, creation, select, shape
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.debugging import checks
+from gradtape._src.ops.dispatch import holds, version
 from gradtape._src.ops.image import adjust, augment, colour
 from gradtape._src.ops.math import arithmetic, bessel, clip, compare, complex, elementary, incomplete, rounding, special
 from gradtape._src.ops.nn import activation, dropout, embedding, losses
 from gradtape._src.ops.ragged.broadcasting import broadcast
 from gradtape._src.ops.ragged.conversions import coordinates
-from gradtape._src.ops.ragged.dispatch import has_ragged, version
 from gradtape._src.ops.strings import elements, numbers, parts
 
 # The number of leading arguments of a function that are operands; the others are options.
@@ -77,7 +77,7 @@ def _on_values(function, count):
     def call(*args, **kwargs):
         named = [name for name in names[len(args) :] if name in kwargs]
         given = [*args[:count], *[kwargs.pop(name) for name in named]]
-        if not has_ragged(given):
+        if not holds(RaggedTensor, given):
             return NotImplemented
         flats, rows = broadcast(given)
         placed = len(given) - len(named)
@@ -91,10 +91,10 @@ for _count, _functions in _OPERANDS.items():
     for _module, _names in _functions.items():
         for _name in _names.split():
             _function = getattr(_module, _name)
-            version(_function)(_on_values(_function, _count))
+            version(RaggedTensor, _function)(_on_values(_function, _count))
 
 
-@version(select.where)
+@version(RaggedTensor, select.where)
 def _where(condition, x=None, y=None):
     if x is None and y is None:
         places, flags = coordinates(condition)
@@ -103,19 +103,19 @@ def _where(condition, x=None, y=None):
     return rows.wrapped(select.where(condition, x, y))
 
 
-@version(elements.join)
+@version(RaggedTensor, elements.join)
 def _join(inputs, separator=""):
     flats, rows = broadcast(list(inputs))
     return rows.wrapped(elements.join(flats, separator))
 
 
-@version(arithmetic.add_n)
+@version(RaggedTensor, arithmetic.add_n)
 def _add_n(inputs):
     flats, rows = broadcast(list(inputs))
     return rows.wrapped(arithmetic.add_n(flats))
 
 
-@version(embedding.embedding_lookup)
+@version(RaggedTensor, embedding.embedding_lookup)
 def _embedding_lookup(params, ids, *args, **kwargs):
     return ids.with_flat_values(embedding.embedding_lookup(params, ids.flat_values, *args, **kwargs))
 

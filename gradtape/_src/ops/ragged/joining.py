@@ -11,14 +11,9 @@ from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.ops.array import joining, rearrange, select
 from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
+from gradtape._src.ops.dispatch import version
 from gradtape._src.ops.ragged.conversions import ragged_of
-from gradtape._src.ops.ragged.dispatch import version
-
-
-def _axis_of(axis, rank):
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
-    return axis % rank
+from gradtape._src.ops.shapes import bounded_axis
 
 
 def _alike(values):
@@ -51,12 +46,12 @@ def _interleaved(values):
     return taken(_appended(values), places)
 
 
-@version(joining.concat)
+@version(RaggedTensor, joining.concat)
 def _concat(values, axis):
     if isinstance(values, RaggedTensor):
         return values
     values = _alike(values)
-    axis = _axis_of(int(axis), values[0].shape.rank)
+    axis = bounded_axis(int(axis), values[0].shape.rank)
     if axis == 0:
         return _appended(values)
     if axis > 1:
@@ -76,12 +71,12 @@ def _deeper(values, function):
     return values[0].with_values(function([x.values for x in values]))
 
 
-@version(joining.stack)
+@version(RaggedTensor, joining.stack)
 def _stack(values, axis=0):
     if isinstance(values, RaggedTensor):
         return values
     values = _alike(values)
-    axis = _axis_of(axis, values[0].shape.rank + 1)
+    axis = bounded_axis(axis, values[0].shape.rank + 1)
     if axis == 0:
         return with_splits(_appended(values), [splits_of([len(x._splits) - 1 for x in values])])
     if axis > 1:
@@ -107,14 +102,14 @@ def stack(values, axis=0, name=None):
     if rank == 0:
         return joining.stack(values)
     if rank == 1:
-        if _axis_of(axis, 2) == 0:
+        if bounded_axis(axis, 2) == 0:
             return with_splits(joining.concat(values, 0), [splits_of([x.shape[0] for x in values])])
         return ragged_of(joining.stack(values, 1), 1)
     ragged_rank = max([1, *[x.ragged_rank for x in values if isinstance(x, RaggedTensor)]])
     return _stack([ragged_of(x, ragged_rank) for x in values], axis)
 
 
-@version(rearrange.tile)
+@version(RaggedTensor, rearrange.tile)
 def _tile(input, multiples):
     for axis, count in enumerate(static_list(multiples, "multiples")):
         input = _concat([input] * count, axis) if count else taken_rows_of_axis(input, axis)
@@ -130,9 +125,9 @@ def taken_rows_of_axis(x, axis):
     return with_splits(taken(x.values, np.zeros(0, np.int64)), [np.zeros_like(x._splits)])
 
 
-@version(joining.split)
+@version(RaggedTensor, joining.split)
 def _split(value, num_or_size_splits, axis=0, num=None):
-    if _axis_of(axis, value.shape.rank) != 0:
+    if bounded_axis(axis, value.shape.rank) != 0:
         raise ValueError(f"Cannot split a ragged dimension. Got `value` with shape {value.shape} and `axis` {axis}.")
     rows, sizes = len(value._splits) - 1, num_or_size_splits
     if isinstance(sizes, int):
@@ -182,11 +177,10 @@ def _masked(data, mask):
     return with_splits(taken(data.values, np.flatnonzero(there)), [splits_of(lengths, data._splits.dtype)])
 
 
-@version(select.dynamic_partition)
+@version(RaggedTensor, select.dynamic_partition)
 def _dynamic_partition(data, partitions, num_partitions):
     if isinstance(partitions, RaggedTensor):
-        depth = partitions.ragged_rank
-        for _ in range(depth):
+        for _ in partitions._levels:
             data = data.values
         partitions = partitions.flat_values
     of_rows = to_numpy(tensor(partitions).node)

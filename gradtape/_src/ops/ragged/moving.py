@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
@@ -15,17 +15,11 @@ from gradtape._src.ops.array import extents, gather as gathering, points, rearra
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.ragged import RaggedTensor, merged_axes, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
+from gradtape._src.ops.dispatch import version
 from gradtape._src.ops.math import counting, cumulative
 from gradtape._src.ops.nn import softmax as softmaxes
 from gradtape._src.ops.ragged.conversions import coordinates, ragged_of
-from gradtape._src.ops.ragged.dispatch import version
-
-
-def _axis_of(axis, rank):
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
-    return axis % rank
-
+from gradtape._src.ops.shapes import bounded_axis
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Indexing
@@ -97,15 +91,14 @@ attach(RaggedTensor, __getitem__=_getitem)
 # Taking rows
 
 
-def _checked(indices, count, name="indices"):
-    outside = np.flatnonzero((indices < 0) | (indices >= count))
-    if outside.size:
-        at = outside[0]
-        raise invalid(f"{name}[{at}] = {indices.ravel()[at]} is not in [0, {count}) [Op:RaggedGather]")
+def _checked(indices, count):
+    """Return `indices`, an array; InvalidArgumentError unless all are in [0, count)."""
+    if gathering.is_outside(indices, extent=count).any():
+        raise invalid_for("RaggedGather", gathering.outside(indices, extent=count))
     return indices
 
 
-@version(gathering.gather)
+@version(RaggedTensor, gathering.gather)
 def _gather(params, indices, validate_indices=None, axis=None, batch_dims=0):
     axis = batch_dims if axis is None else int(axis)
     if not isinstance(params, RaggedTensor):
@@ -114,7 +107,7 @@ def _gather(params, indices, validate_indices=None, axis=None, batch_dims=0):
         params = ragged_of(params, max(batch_dims, axis, 1))
     if batch_dims < 0:
         batch_dims += (indices if isinstance(indices, RaggedTensor) else tensor(indices)).shape.rank
-    axis = _axis_of(axis, params.shape.rank)
+    axis = bounded_axis(axis, params.shape.rank)
     if axis < batch_dims:
         raise ValueError(f"axis ({axis}) must be at least batch_dims ({batch_dims}).")
     if not isinstance(indices, RaggedTensor):
@@ -164,7 +157,7 @@ def _within(params, indices, axis):
     return with_splits(taken(params.values, found), [np.arange(len(params._splits)) * len(wanted)])
 
 
-@version(points.gather_nd)
+@version(RaggedTensor, points.gather_nd)
 def _gather_nd(params, indices, batch_dims=0, bad_indices_policy=""):
     if batch_dims:
         raise NotImplementedError("gather_nd of a RaggedTensor has no batch_dims.")
@@ -196,9 +189,9 @@ def _gather_nd(params, indices, batch_dims=0, bad_indices_policy=""):
 # Axes
 
 
-@version(shapes.expand_dims)
+@version(RaggedTensor, shapes.expand_dims)
 def _expand_dims(input, axis):
-    axis = _axis_of(static(axis, "axis"), input.shape.rank + 1)
+    axis = bounded_axis(static(axis, "axis"), input.shape.rank + 1)
     if axis > 1:
         return input.with_values(shapes.expand_dims(input.values, axis - 1))
     rows = input._splits
@@ -207,11 +200,11 @@ def _expand_dims(input, axis):
     return RaggedTensor.from_uniform_row_length(input, 1, len(rows) - 1)
 
 
-@version(shapes.squeeze)
+@version(RaggedTensor, shapes.squeeze)
 def _squeeze(input, axis=None):
     if axis is None:
         raise ValueError("Ragged.squeeze must have an axis argument.")
-    axes = sorted({_axis_of(a, input.shape.rank) for a in static_list(axis, "axis")}, reverse=True)
+    axes = sorted({bounded_axis(a, input.shape.rank) for a in static_list(axis, "axis")}, reverse=True)
     for place in axes:
         input = _squeezed(input, place) if isinstance(input, RaggedTensor) else shapes.squeeze(input, place)
     return input
@@ -227,27 +220,27 @@ def _squeezed(x, axis):
     return x.values
 
 
-@version(extents.rank)
+@version(RaggedTensor, extents.rank)
 def _rank(input):
     return shapes.host_constant(np.array(input.shape.rank, np.int32))
 
 
-@version(extents.size)
+@version(RaggedTensor, extents.size)
 def _size(input, out_type=dtypes.int32):
     return cast(extents.size(input.flat_values), out_type or dtypes.int32)
 
 
-@version(shapes.reshape)
+@version(RaggedTensor, shapes.reshape)
 def _reshape(tensor, shape):
     if not isinstance(tensor, RaggedTensor) or list(static_list(shape, "shape")) != [-1]:
         raise invalid(f"A RaggedTensor is reshaped to [-1] only; got {shape}. Take to_tensor().")
     return merged_axes(tensor.flat_values, 0, tensor.flat_values.shape.rank - 1)
 
 
-@version(rearrange.reverse)
+@version(RaggedTensor, rearrange.reverse)
 def _reverse(tensor, axis):
     for place in static_list(axis, "axis"):
-        at = _axis_of(place, tensor.shape.rank)
+        at = bounded_axis(place, tensor.shape.rank)
         tensor = tensor[(*[slice(None)] * at, slice(None, None, -1))]
     return tensor
 
@@ -267,19 +260,19 @@ def coordinates_of_rows(x):
     return found
 
 
-@version(cumulative.cumsum)
+@version(RaggedTensor, cumulative.cumsum)
 def _cumsum(x, axis=0, exclusive=False, reverse=False):
-    at = _axis_of(static(axis, "axis"), x.shape.rank)
+    at = bounded_axis(static(axis, "axis"), x.shape.rank)
     return _through_dense(x, lambda dense: cumulative.cumsum(dense, at, exclusive, reverse))
 
 
-@version(softmaxes.softmax)
+@version(RaggedTensor, softmaxes.softmax)
 def _softmax(logits, axis=None):
-    at = _axis_of(-1 if axis is None else axis, logits.shape.rank)
+    at = bounded_axis(-1 if axis is None else axis, logits.shape.rank)
     return _through_dense(logits, lambda dense: softmaxes.softmax(dense, at), -np.inf)
 
 
-@version(counting.bincount)
+@version(RaggedTensor, counting.bincount)
 def _bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32, axis=None, binary_output=False):
     of_values = weights.flat_values if isinstance(weights, RaggedTensor) else weights
     if axis != -1:

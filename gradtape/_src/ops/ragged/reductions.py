@@ -12,11 +12,12 @@ from gradtape._src.ops.array.ragged import RaggedTensor, with_splits
 from gradtape._src.ops.array.ragged_rows import columns, rowids, splits_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, stop_gradient
+from gradtape._src.ops.dispatch import version
 from gradtape._src.ops.math import reduction, segment
 from gradtape._src.ops.math.arithmetic import sqrt, square, subtract, truediv
 from gradtape._src.ops.math.compare import is_finite
 from gradtape._src.ops.math.elementary import exp, log
-from gradtape._src.ops.ragged.dispatch import version
+from gradtape._src.ops.shapes import bounded_axis
 
 
 def segments(combine, data, ids, count):
@@ -50,20 +51,11 @@ def _reduced(combine, dense, x, axis, keepdims):
     if axis is None:
         result = dense(x.flat_values)
         return reshape(result, [1] * x.shape.rank) if keepdims else result
-    rank = x.shape.rank
-    axes = []
-    for given in static_list(axis, "axis"):
-        if not -rank <= given < rank:
-            raise ValueError(f"axis={given} out of bounds: expected {-rank}<=axis<{rank}")
-        axes.append(given % rank)
-    for place in sorted(set(axes), reverse=True):
-        if isinstance(x, RaggedTensor):
-            x = _over(combine, dense, x, place)
-        else:
-            x = dense(x, axis=place)
-    if keepdims:
-        for place in sorted(set(axes)):
-            x = expand_dims(x, place)
+    axes = sorted({bounded_axis(given, x.shape.rank) for given in static_list(axis, "axis")})
+    for place in reversed(axes):
+        x = _over(combine, dense, x, place) if isinstance(x, RaggedTensor) else dense(x, axis=place)
+    for place in axes if keepdims else ():
+        x = expand_dims(x, place)
     return x
 
 
@@ -83,7 +75,7 @@ def _plain(dense, combine):
 
 
 for _dense, _combine in _COMBINED.items():
-    version(_dense)(_plain(_dense, _combine))
+    version(RaggedTensor, _dense)(_plain(_dense, _combine))
 
 
 def _log_sum_exp(data, ids, count):
@@ -93,7 +85,7 @@ def _log_sum_exp(data, ids, count):
     return log(segment.unsorted_segment_sum(exp(data - gather(largest, ids)), ids, count)) + largest
 
 
-version(reduction.reduce_logsumexp)(_plain(reduction.reduce_logsumexp, _log_sum_exp))
+version(RaggedTensor, reduction.reduce_logsumexp)(_plain(reduction.reduce_logsumexp, _log_sum_exp))
 
 
 def _of_bools(dense, combine):
@@ -103,11 +95,11 @@ def _of_bools(dense, combine):
     return _plain(dense, segmented)
 
 
-version(reduction.reduce_all)(_of_bools(reduction.reduce_all, segment.unsorted_segment_prod))
-version(reduction.reduce_any)(_of_bools(reduction.reduce_any, segment.unsorted_segment_sum))
+version(RaggedTensor, reduction.reduce_all)(_of_bools(reduction.reduce_all, segment.unsorted_segment_prod))
+version(RaggedTensor, reduction.reduce_any)(_of_bools(reduction.reduce_any, segment.unsorted_segment_sum))
 
 
-@version(reduction.reduce_mean)
+@version(RaggedTensor, reduction.reduce_mean)
 def _mean(input_tensor, axis=None, keepdims=False):
     if axis is None:
         return _reduced(None, reduction.reduce_mean, input_tensor, None, keepdims)
@@ -116,7 +108,7 @@ def _mean(input_tensor, axis=None, keepdims=False):
     return truediv(total, reduction.reduce_sum(counted, axis, keepdims))
 
 
-@version(reduction.reduce_variance)
+@version(RaggedTensor, reduction.reduce_variance)
 def _variance(input_tensor, axis=None, keepdims=False):
     if axis is None:
         return _reduced(None, reduction.reduce_variance, input_tensor, None, keepdims)
@@ -124,7 +116,7 @@ def _variance(input_tensor, axis=None, keepdims=False):
     return subtract(of_squares, square(reduction.reduce_mean(input_tensor, axis, keepdims)))
 
 
-@version(reduction.reduce_std)
+@version(RaggedTensor, reduction.reduce_std)
 def _std(input_tensor, axis=None, keepdims=False):
     return sqrt(reduction.reduce_variance(input_tensor, axis, keepdims))
 
@@ -144,4 +136,4 @@ for _combine in (
     segment.unsorted_segment_sum, segment.unsorted_segment_prod, segment.unsorted_segment_max, segment.unsorted_segment_min,
     segment.unsorted_segment_mean, segment.unsorted_segment_sqrt_n,
 ):  # fmt: skip
-    version(_combine)(_by_segment(_combine))
+    version(RaggedTensor, _combine)(_by_segment(_combine))

@@ -366,11 +366,6 @@ def stateless_shuffle(value, seed, alg="auto_select", name=None):
     return _shuffled(stateless_state(seed, alg), tensor(value))
 
 
-def drawn_seed(kind):
-    """Draw a seed for stateless functions, a Tensor, from the stream of `kind`."""
-    return any_integers(seeds.draw(kind, None, 1), shape=(2,), dtype=np.dtype(np.int64))
-
-
 @public
 def split(seed, num=2, alg="auto_select"):
     """Derive `num` new seeds from one, [num, 2] in its dtype. Their numbers are statistically independent.

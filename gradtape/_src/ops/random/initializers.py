@@ -16,7 +16,7 @@ class Initializer:
 
     def get_config(self):
         """Return the arguments of the initializer, a dict."""
-        return {}
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     @classmethod
     def from_config(cls, config):
@@ -74,15 +74,11 @@ class constant_initializer(Initializer):
 
     @public
     def __init__(self, value=0, support_partition=False):
-        self.value, self.support_partition = value, support_partition
+        self.value, self._support_partition = value, support_partition
 
     @public
     def __call__(self, shape, dtype=None, **kwargs):
         return constant(self.value, None if dtype is None else dtypes.as_dtype(dtype), _extents(shape, kwargs))
-
-    def get_config(self):
-        """Return the value."""
-        return {"value": self.value}
 
 
 class random_normal_initializer(Initializer):
@@ -104,10 +100,6 @@ class random_normal_initializer(Initializer):
         shape = _extents(shape, kwargs)
         return _drawn(normal, stateless_normal, self.seed, shape, self.mean, self.stddev, dtype=dtype)
 
-    def get_config(self):
-        """Return mean, standard deviation and seed."""
-        return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
-
 
 class random_uniform_initializer(Initializer):
     """Returns numbers uniform in [minval, maxval), also integers: new ones in each call, or with a `seed` the same ones.
@@ -127,7 +119,3 @@ class random_uniform_initializer(Initializer):
             raise ValueError(f"Argument `dtype` is expected to be floating point or integer. Received: {dtype}.")
         shape = _extents(shape, kwargs)
         return _drawn(uniform, stateless_uniform, self.seed, shape, self.minval, self.maxval, dtype=dtype)
-
-    def get_config(self):
-        """Return bounds and seed."""
-        return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}

@@ -16,6 +16,7 @@ from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape
 from gradtape._src.ops.math import arithmetic, elementary, segment
+from gradtape._src.ops.shapes import plain
 from gradtape._src.ops.sparse.tensor import SparseTensor, _sparse_to_dense, required, to_dense
 
 
@@ -206,13 +207,9 @@ def to_indicator(sp_input, vocab_size, name=None):
     values, places = to_numpy(x.values.node), _places(x)
     found = np.zeros((*x._extents[:-1], size), bool)
     if ((values < 0) | (values >= size)).any():
-        raise invalid_for(_sparse_to_dense.op.type, f"Indices are not valid (out of bounds).  Shape: {_brackets(found.shape)}")
+        raise invalid_for(_sparse_to_dense.op.type, f"Indices are not valid (out of bounds).  Shape: {plain(found.shape)}")
     found[(*places[:, :-1].T, values)] = True
     return host_constant(found)
-
-
-def _brackets(shape):
-    return f"[{','.join(map(str, shape))}]"
 
 
 @public

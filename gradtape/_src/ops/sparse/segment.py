@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_dtype, invalid_for
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import at, jnp, lax
-from gradtape._src.core.tensors.convert import static, tensor
+from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values.aval import aval
@@ -14,7 +14,7 @@ from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.shape import host_shape, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.arithmetic import sqrt
-from gradtape._src.ops.math.segment import _counts, _sum, take_rows
+from gradtape._src.ops.math.segment import _counts, _sum, segment_count, take_rows
 from gradtape._src.ops.shapes import FLOATING, INDEX, REAL, require
 
 
@@ -112,15 +112,10 @@ def _by_rows(functions, data, indices, segment_ids, num_segments, sparse_gradien
     indices, ids = [np.zeros(0, np.int32) if isinstance(x, (list, tuple)) and not x else x for x in (indices, segment_ids)]
     indices, ids = tensor(indices), tensor(ids)
     function = functions[0 if num_segments is None else 1]
-    if isinstance(num_segments, float):
-        raise invalid_dtype(
-            "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
-            f"{num_segments}; give an integer."
-        )
     if num_segments is None:
         values = to_numpy(ids.node)
         num_segments = int(values.max()) + 1 if values.size else 0
-    count = static(num_segments, "num_segments")
+    count = segment_count(num_segments)
     if count < 0:
         raise invalid_for(function.op.type, f"segment ids must be >= 0, num_segments too: received {count}.")
     extent = data.node.aval.shape[0] if data.ndim else 0

@@ -12,11 +12,11 @@ import optree
 from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
+from gradtape._src.core.declarations.spec import ShapedSpec, TensorSpec
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors import nest
-from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
+from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.tensor import stated_shape
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
@@ -29,7 +29,7 @@ from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.arithmetic import multiply, truediv
 from gradtape._src.ops.math.compare import not_equal
 from gradtape._src.ops.math.complex import conj
-from gradtape._src.ops.math.reduction import reduce_sum as sum_over
+from gradtape._src.ops.math.reduction import reduce_sum as sum_over, reduced
 from gradtape._src.ops.math.segment import take_rows
 from gradtape._src.ops.shapes import NUMERIC, axis_of, require
 
@@ -164,14 +164,14 @@ class SparseTensor:
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
 
 
-class SparseTensorSpec(TypeSpec):
+class SparseTensorSpec(ShapedSpec):
     """The spec of a SparseTensor: its shape and dtype.
 
     >>> print(tf.SparseTensorSpec([2, None], tf.int32).is_compatible_with(tf.sparse.from_dense([[0, 1], [2, 0]])))
     True
     """
 
-    __slots__ = ("_dtype", "_shape")
+    __slots__ = ()
 
     @public
     def __init__(self, shape=None, dtype=dtypes.float32):
@@ -189,16 +189,6 @@ class SparseTensorSpec(TypeSpec):
     def value_type(self):
         """The class SparseTensor."""
         return SparseTensor
-
-    @property
-    def shape(self):
-        """The dense shape."""
-        return self._shape
-
-    @property
-    def dtype(self):
-        """The type of the elements."""
-        return self._dtype
 
     def _serialize(self):
         return self._shape, self._dtype
@@ -291,13 +281,13 @@ def _flat(indices, shape):
     return (indices * np.array(steps, np.int64)).sum(axis=1)
 
 
-def _are_misplaced(indices, shape, ordered):
+def _are_misplaced(indices, shape, ordered=False):
     out_of_bounds = ((indices < 0) | (indices >= np.array(shape, np.int64))).any()
     flat = _flat(indices, shape)
     return out_of_bounds | (flat[1:] <= flat[:-1]).any() if ordered else out_of_bounds
 
 
-def _misplaced(indices, shape, ordered):
+def _misplaced(indices, shape):
     """Return the message for the first index that is out of bounds, out of order or repeated."""
     outside = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))
     if len(outside):
@@ -321,25 +311,10 @@ def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, vali
     return aval(output_shape, sparse_values.dtype)
 
 
-def _dense_is_wrong(sparse_indices, output_shape, validate_indices):
-    return _are_misplaced(sparse_indices, output_shape, validate_indices)
-
-
-def _dense_fault(sparse_indices, output_shape, validate_indices):
-    return _misplaced(sparse_indices, output_shape, validate_indices)
-
-
-def _dense_strings(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
-    dense = np.empty(output_shape, object)
-    dense.fill(np.asarray(default_value).item())
-    inside = ((sparse_indices >= 0) & (sparse_indices < np.array(output_shape, np.int64))).all(1)
-    dense[tuple(sparse_indices[inside].T)] = sparse_values[inside]
-    return dense
-
-
 @op(
-    "SparseToDense", infer=_dense_aval, strings=_dense_strings, saves="sparse_indices", mixed=True, wrong=_dense_is_wrong,
-    status=_dense_fault, checked="sparse_indices", flops=0,
+    "SparseToDense", infer=_dense_aval, strings=True, saves="sparse_indices", mixed=True, checked="sparse_indices",
+    wrong=lambda sparse_indices, output_shape, validate_indices: _are_misplaced(sparse_indices, output_shape, validate_indices),
+    status=lambda sparse_indices, output_shape, validate_indices: _misplaced(sparse_indices, output_shape), flops=0,
 )  # fmt: skip
 def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
     dense = jnp.broadcast_to(default_value, output_shape)
@@ -395,15 +370,13 @@ def from_dense(tensor, name=None):
     >>> tf.sparse.from_dense([[0.0, 5.0], [0.0, 0.0]]).indices.numpy().tolist()
     [[0, 1]]
     """
-    x = _as_tensor(tensor)
+    x = as_tensor(tensor)
     if not x.ndim:
         raise invalid_for(_where.op.type, "from_dense takes a tensor with at least one axis, received a scalar.")
     nothing = {"bool": False, "string": ""}.get(x.dtype.name, 0)
     places = where(not_equal(x, nothing))  # in a graph `!=` is identity of tensors
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
 
-
-_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Products
@@ -434,21 +407,13 @@ def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
     return aval((rows, columns), b.dtype)
 
 
-def _product_is_wrong(a_indices, a_shape, adjoint_a, adjoint_b):
-    return _are_misplaced(a_indices, a_shape, ordered=False)
-
-
-def _product_fault(a_indices, a_shape, adjoint_a, adjoint_b):
-    return _misplaced(a_indices, a_shape, ordered=False)
-
-
 @op(
     "SparseTensorDenseMatMul",
     infer=_product_aval,
     saves="a_indices a_values b",
     mixed=True,
-    wrong=_product_is_wrong,
-    status=_product_fault,
+    wrong=lambda a_indices, *, a_shape, **_: _are_misplaced(a_indices, a_shape),
+    status=lambda a_indices, *, a_shape, **_: _misplaced(a_indices, a_shape),
     checked="a_indices",
 )
 def _sparse_mat_mul(a_indices, a_values, b, *, a_shape, adjoint_a, adjoint_b):
@@ -508,17 +473,7 @@ def _kept(shape, axis):
 
 def _sum_aval(input_indices, input_values, input_shape, reduction_axes, keep_dims):
     require(input_values, NUMERIC)
-    if keep_dims:
-        return aval([1 if a in reduction_axes else n for a, n in enumerate(input_shape)], input_values.dtype)
-    return aval([input_shape[a] for a in _kept(input_shape, reduction_axes)], input_values.dtype)
-
-
-def _sum_is_wrong(input_indices, input_shape, reduction_axes, keep_dims):
-    return _are_misplaced(input_indices, input_shape, ordered=False)
-
-
-def _sum_fault(input_indices, input_shape, reduction_axes, keep_dims):
-    return _misplaced(input_indices, input_shape, ordered=False)
+    return aval(reduced(input_shape, reduction_axes, keep_dims), input_values.dtype)
 
 
 @op(
@@ -526,8 +481,8 @@ def _sum_fault(input_indices, input_shape, reduction_axes, keep_dims):
     infer=_sum_aval,
     saves="input_indices",
     mixed=True,
-    wrong=_sum_is_wrong,
-    status=_sum_fault,
+    wrong=lambda input_indices, *, input_shape, **_: _are_misplaced(input_indices, input_shape),
+    status=lambda input_indices, *, input_shape, **_: _misplaced(input_indices, input_shape),
     checked="input_indices",
 )
 def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, keep_dims):

@@ -15,6 +15,7 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import plain
+from gradtape._src.ops.math.reduction import reduced
 from gradtape._src.ops.shapes import BOOL, INDEX, broadcast_shapes, require, same
 from gradtape._src.ops.strings.patterns import compiled, replaced, text_of
 
@@ -259,12 +260,7 @@ def join(inputs, separator="", name=None):
     return emit(_join.op, tuple(nodes), (separator_of(separator),))
 
 
-def _reduced(inputs, axis, keepdims, separator):
-    kept = [1 if a in axis else extent for a, extent in enumerate(inputs.shape) if keepdims or a not in axis]
-    return aval(tuple(kept), STRING)
-
-
-@op("ReduceJoin", infer=_reduced, on_host=True)
+@op("ReduceJoin", infer=lambda inputs, axis, keepdims, **_: aval(reduced(inputs.shape, axis, keepdims), STRING), on_host=True)
 def _reduce_join(inputs, *, axis, keepdims, separator):
     if not axis:
         return inputs

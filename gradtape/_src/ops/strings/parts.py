@@ -32,14 +32,15 @@ def _apart(function, input, attrs):
     if engine.local.trace.parent is not None:
         raise engine.NeedsValues(f"{function.op.type} of several strings gives rows of different lengths")
     found = [function.op.run([np.array(item, object)], attrs) for item in to_numpy(node).ravel()]
-    if found and isinstance(found[0], tuple):
-        return tuple([_rows(parts, shape) for parts in zip(*found, strict=True)])
-    return _rows(found, shape)
+    kinds = function.op.result((aval((), STRING),), attrs)  # of the results for one string
+    if isinstance(kinds, tuple):
+        return tuple([_rows([parts[i] for parts in found], shape, kind.dtype) for i, kind in enumerate(kinds)])
+    return _rows(found, shape, kinds.dtype)
 
 
-def _rows(parts, shape):
-    """Combine the vectors `parts`, one for each element of a tensor of `shape`, to a RaggedTensor."""
-    values = tensor(np.concatenate(parts) if parts else np.empty(0, object))
+def _rows(parts, shape, dtype=STRING):
+    """Combine the vectors `parts` of `dtype`, one for each element of a tensor of `shape`, to a RaggedTensor."""
+    values = tensor(np.concatenate(parts) if parts else np.empty(0, dtype))
     rows = RaggedTensor.from_row_lengths(values, [len(part) for part in parts])
     for axis in reversed(range(1, len(shape))):
         rows = RaggedTensor.from_uniform_row_length(rows, shape[axis], prod(shape[:axis]))
