@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
 from gradtape._src.autodiff.jacobian import JacobianRows
-from gradtape._src.autodiff.open_plans import Made, Put, Twins, planned
+from gradtape._src.autodiff.open_plans import Made, planned
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
-from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
+from gradtape._src.autodiff.plan import Places, Plan, Record, close_plan, sought
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
 from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
@@ -184,10 +184,7 @@ class GradientTape(Recording):
     ) -> list[Any] | None:
         """Return gradients that a graph computes when it runs, because shapes are unknown; None if they are known."""
         entries, offsets = self._entries()
-        reads = self._reads()
-        on_tape = active_nodes(entries, self._starts(offsets, reads))
-        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
-        active = leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+        _, wanted, active = self._between(entries, offsets, sources)
         if not hooks.graphs.keeps(graph, active):
             return None
         pairs = [(handle(self._target_node(y)), d) for y, d in zip(targets, given, strict=True)]
@@ -214,30 +211,34 @@ class GradientTape(Recording):
                 read.setdefault(id(variable), {})[node] = None
         return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
 
+    def _between(
+        self, entries: Sequence[Entry], offsets: list[int], sources: Sequence[Source]
+    ) -> tuple[dict[Node, int], list[list[Node]], dict[Node, int]]:
+        """Return the nodes on the tape, the nodes of each source among them, and those that depend on the sources."""
+        reads = self._reads()
+        on_tape = active_nodes(entries, self._starts(offsets, reads))
+        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
+        return on_tape, wanted, leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+
     def _walk(
         self,
         targets: Sequence[Source],
         sources: Sequence[Source],
         given: Sequence[Tensor | None],
-        entries: list[Entry] | None = None,
         pieces: bool = False,
-        put: Put | None = None,
+        record: Record | None = None,
     ) -> list[Any]:
         """Differentiate by walking the record, and record the gradient's ops.
 
-        With `pieces`, or for a long record, it is taken in pieces if that is possible. `put` replaces its nodes by twins.
+        With `pieces`, or for a long record, it is taken in pieces if that is possible. `record` is the record of a Plan.
         """
-        recorded, offsets = self._entries()
-        entries = recorded if entries is None else entries
-        reads = self._reads()
-        on_tape = active_nodes(entries, self._starts(offsets, reads))
-        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
-        active = leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+        entries, offsets = self._entries()
+        on_tape, wanted, active = self._between(entries, offsets, sources)
         cotangents: dict[Node, Any] = {}
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                like = node if put is None else put.nodes([node])[0]
+                like = node if record is None else record.nodes([node])[0]
                 d = _ones_for(target, like.aval) if d is None else identity(d)  # a rule may treat a broadcast specially
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
@@ -250,15 +251,15 @@ class GradientTape(Recording):
                     raise no_gradient(node.op.type)
         if not cotangents:
             return [None] * len(sources)
-        in_pieces = recorded is entries and not self._recording and (pieces or long(self._segments))
+        in_pieces = record is None and not self._recording and (pieces or long(self._segments))
         if in_pieces and separable(self._segments, entries):
             bases = [offset + segment.start for offset, segment in zip(offsets, self._segments, strict=True)]
             total = Pieces(self._segments, bases, wanted).reverse(entries, active, cotangents)
-        elif put is None:
+        elif record is None:
             total = reverse(entries, active, cotangents)
         else:
-            wanted = [put.nodes(nodes) for nodes in wanted]
-            total = reverse(put.entries(entries), put.of(active), put.of(cotangents))
+            wanted = [record.nodes(nodes) for nodes in wanted]
+            total = reverse(record.entries, record.of(active), record.of(cotangents))
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
 
     def _target_node(self, target: Source) -> Node:
@@ -318,21 +319,19 @@ class GradientTape(Recording):
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
             return UNPLANNED
-        numbers = stand_ins(entries, places)
 
-        def make(twins: Twins) -> Made:
-            put = Put(twins, numbers, places)
-            nodes = put.nodes([self._target_node(target) for target in targets])
+        def make(record: Record) -> Made:
+            nodes = record.nodes([self._target_node(target) for target in targets])
             pairs = zip(nodes, given, strict=True)
             avals = [None if d is None else aval(node.aval.shape, d.node.aval.dtype) for node, d in pairs]
             seeds = [None if of is None else EagerTensor(leaf(of, None)) for of in avals]
             with tracing.inner() as inner:
-                results = self._walk(targets, sources, seeds, entries, put=put)
+                results = self._walk(targets, sources, seeds, record=record)
                 if dense:
                     results = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in results]
-                return close_plan(inner, results, [s.node for s in seeds if s is not None], put.places, places), None
+                return close_plan(inner, results, [s.node for s in seeds if s is not None], record), None
 
-        return planned(key, places, entries, make)[0]
+        return planned(key, Record(entries, places), make)[0]
 
     def __repr__(self) -> str:
         kind = "persistent" if self._persistent else "for one gradient"
