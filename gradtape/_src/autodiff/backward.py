@@ -334,24 +334,16 @@ def transposes(program: Program) -> bool:
     return known
 
 
-def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
+def vjp_program(
+    program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool = False
+) -> tuple[Program, tuple[Any, ...]]:
     """Return the Program `(parameters…, cotangents of the outputs in `given`)` → cotangents of the parameters in `needed`.
 
-    The second result says for each of `needed` which output has its cotangent, or None if there is none.
+    The second result says for each of `needed` which output has its cotangent, or None if there is none. With `slices`, a
+    cotangent that is IndexedSlices has two outputs: values and indices.
     """
-    return _vjp_program(program, given, needed, slices=False)
-
-
-def vjp_with_slices(
-    program: Program, given: tuple[int, ...], needed: tuple[int, ...]
-) -> tuple[Program, tuple[int | tuple[int, int] | None, ...]]:
-    """Return the Program like `vjp_program`, but with two outputs, values and indices, for a cotangent that is IndexedSlices."""
-    return _vjp_program(program, given, needed, slices=True)
-
-
-def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool) -> Any:
     key = (given, needed, slices, transposes(program))
-    known = program.derived.get(key)
+    known: tuple[Program, tuple[Any, ...]] | None = program.derived.get(key)
     if known is not None:
         return known
     count = len(program.parameters) - len(program.constants)

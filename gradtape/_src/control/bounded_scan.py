@@ -307,18 +307,19 @@ def _by_blocks(
 
     A block has `room` trips, and may be split into blocks itself. Only the carry at the beginning of each block is kept.
     """
-    count = len(fixed) + len(start)
-    with tracing.inner() as inner:
-        parts = [leaf(n.aval, None) for n in (*fixed, *start)]
+    count, consts = len(fixed) + len(start), len(fixed)
+
+    def run_block(*parts: Node) -> list[Node]:
         whole = engine.constant(np.array(room, TRIPS))
-        run = record_scan(body, parts[: len(fixed)], parts[len(fixed) :], [], room, trips=whole)[: len(start)]
-        block = execution.intern(tracing.close(inner, [*run, *run], parts))
-    with tracing.inner() as inner:
-        parts = [leaf(n.aval, None) for n in (*fixed, trips, *start)]
-        number = leaf(aval((), TRIPS), None)
-        now = minimum(EagerTensor(parts[len(fixed)]) - EagerTensor(number) * room, tensor(room, "int64"))
-        run = record_scan(body, parts[: len(fixed)], parts[len(fixed) + 1 :], [], room, trips=now.node)[: len(start)]
-        last = execution.intern(tracing.close(inner, run, [*parts, number]))
+        run = record_scan(body, parts[:consts], parts[consts:], [], room, trips=whole)[: len(start)]
+        return [*run, *run]
+
+    def run_last(*parts: Node) -> list[Node]:
+        now = minimum(EagerTensor(parts[consts]) - EagerTensor(parts[-1]) * room, tensor(room, "int64"))
+        return record_scan(body, parts[:consts], parts[consts + 1 : -1], [], room, trips=now.node)[: len(start)]
+
+    block = tracing.program_of(run_block, [n.aval for n in (*fixed, *start)])
+    last = tracing.program_of(run_last, [*[n.aval for n in (*fixed, trips, *start)], aval((), TRIPS)])
     blocks = (EagerTensor(trips) + (room - 1)) // room
     before_last = maximum(blocks - 1, tensor(0, "int64"))
     ends = record_scan(block, fixed, start, [], BLOCKS - 1, trips=before_last.node)[len(start) : 2 * len(start)]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, vjp_with_slices
+from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed
@@ -17,11 +17,11 @@ from gradtape._src.control.scope import TENSOR, Draft, Outside, Scope, draft, fl
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
-from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
-from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.program import Node, Program, read_by
 from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -144,7 +144,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.dtype.is_floating | d.dtype.is_complex])
     needed = tuple([i - 1 for i, need in enumerate(op.needed) if need and i])
     choice, *inputs = entry.inputs
-    derived = [vjp_with_slices(branch, given, needed) for branch in branches]
+    derived = [vjp_program(branch, given, needed, slices=True) for branch in branches]
     places = [k for k in range(len(needed)) if any(where[k] is not None for _, where in derived)]
     results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
     if len(places) < len(needed):
@@ -214,11 +214,12 @@ def _formed(
     program: Program, places: Sequence[int | tuple[int, int] | None], parameters: Sequence[Aval], forms: Sequence[Form]
 ) -> Program:
     """Return a branch's gradient Program, with its results in the common form."""
-    with tracing.inner() as inner:
-        leaves = [leaf(a, None) for a in parameters]
-        nodes = tracing.inline(program, leaves) if program.outputs else []
-        outputs = [node for form, place in zip(forms, places, strict=True) for node in form.given(place, nodes)]
-        return execution.intern(tracing.close(inner, outputs, leaves))
+
+    def results(*given: Node) -> list[Node]:
+        nodes = tracing.inline(program, given) if program.outputs else []
+        return [node for form, place in zip(forms, places, strict=True) for node in form.given(place, nodes)]
+
+    return tracing.program_of(results, parameters)
 
 
 def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], op: Op) -> list[Node]:
