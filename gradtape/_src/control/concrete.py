@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.control.arguments import Arguments, misfit
+from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, calls_python, op_by_op, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
-from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
+from gradtape._src.control.function_type import FunctionType, Parameter, fitted, spread, type_of
 from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import Again, Drawn, Take, TakesElement, taken
@@ -367,7 +367,7 @@ class ConcreteFunction:
                 if [n.aval for n in nodes] == wanted:
                     return self.run(nodes)
             try:
-                arguments = self._bound(args, kwargs)
+                arguments = Arguments(fitted(self.function_type, args, kwargs))
                 nodes, passed = arguments.nodes, arguments.passed
             except (TypeError, ValueError) as error:
                 arguments, nodes, passed = None, self._one_by_one(args, kwargs, error), []
@@ -382,16 +382,6 @@ class ConcreteFunction:
         except BaseException as error:
             cut(error)
             raise
-
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Bind the arguments of the Python function; each must have the type that was traced."""
-        try:
-            bound = self.function_type.bind(*args, **kwargs)
-            for name, parameter in self.function_type.parameters.items():
-                bound.arguments[name] = fit(nested(parameter.annotation), bound.arguments[name])
-        except (TypeError, ValueError) as error:
-            raise misfit(error, args, kwargs, self.function_type) from None
-        return Arguments((bound.args, bound.kwargs))
 
     def _one_by_one(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> list[Node]:
         """Return the tensors passed one by one, in order or by name; `why` they could not be bound to the parameters."""

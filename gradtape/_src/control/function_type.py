@@ -138,7 +138,23 @@ def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[st
 # Whether a value is of a type
 
 
-def fit(wanted: Any, value: Any) -> Any:
+def fitted(to: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Bind the arguments of a call, with defaults, and convert them to the types; TypeError if they do not fit."""
+    try:
+        bound = to.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for p in to.parameters.values():
+            if p.annotation is not p.empty:
+                bound.arguments[p.name] = _fit(nested(p.annotation), bound.arguments[p.name])
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"Binding inputs to tf.function failed due to `{error}`. Received args: {args} and kwargs: {kwargs} for signature: "
+            f"{to!s}."
+        ) from None
+    return bound.args, bound.kwargs
+
+
+def _fit(wanted: Any, value: Any) -> Any:
     """Convert `value` to `wanted`, a nest of TensorSpecs and constants; TypeError or ValueError if it does not fit."""
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)
