@@ -34,7 +34,7 @@ class Bound(NamedTuple):
 
     def first(self, count: int) -> Bound:
         """Return the first `count` names. When these are bound, the others get their present values back."""
-        get, bind = self.get, self.set  # a closure of functions, which `control/cells` can copy
+        get, bind = self.get, self.set  # a closure of functions, which `control/frozen` can copy
         before = get()
         return Bound(self.names[:count], lambda: get()[:count], lambda values: bind((*values, *before[count:])))
 

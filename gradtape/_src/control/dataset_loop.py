@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from gradtape._src.autodiff.eager_record import Recorder, Unrecorded
-from gradtape._src.control.cells import Kept
+from gradtape._src.control.frozen import Kept
 from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, taken
 from gradtape._src.control.loop import check_same, shape_changed
 from gradtape._src.control.open_ways import Ways, extents_in
