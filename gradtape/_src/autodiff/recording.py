@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 from weakref import ref
 
@@ -357,12 +357,12 @@ class Recording:
             segment.trace.tapes.append(ref(copy))
         return copy
 
-    def _entries(self) -> tuple[list[Entry], list[int]]:
-        """Return the record as a list of `Entry`, and the index of each segment's first entry."""
+    def _entries(self) -> tuple[list[Entry], dict[int, int]]:
+        """Return the record as a list of `Entry`, and by how much each segment's entries are behind their place in the trace."""
         entries: list[Any] = []
-        offsets: list[int] = []
-        for segment in self._segments:
-            offsets.append(len(entries) - segment.start)
+        offsets: dict[int, int] = {}
+        for number, segment in enumerate(self._segments):
+            offsets[number] = len(entries) - segment.start
             entries += self._entries_of(segment)
         return entries, offsets
 
@@ -375,15 +375,14 @@ class Recording:
             for index, node in enumerate(trace.nodes[segment.start : stop], segment.start)
         ]
 
-    def _starts(self, offsets: list[int], reads: list[Read]) -> dict[Node, int]:
-        """Return the watched nodes, each with the entry position from which its use counts."""
+    def _starts(self, offsets: Mapping[int, int], reads: list[Read]) -> dict[Node, int]:
+        """Return the nodes watched in segments that have `offsets`, each with the entry position from which its use counts."""
         starts: dict[Node, int] = {}
-        for number, position, _, node in reads:
-            at = position + offsets[number]
-            starts[node] = min(at, starts.get(node, at))
-        for number, position, node, _ in self._watched_nodes():
-            at = max(position + offsets[number], 0)
-            starts[node] = min(at, starts.get(node, at))
+        watched = [(number, position, node) for number, position, node, _ in self._watched_nodes()]
+        for number, position, node in [*[(number, position, node) for number, position, _, node in reads], *watched]:
+            if number in offsets:
+                at = max(position + offsets[number], 0)
+                starts[node] = min(at, starts.get(node, at))
         return starts
 
     def residual_indices(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
@@ -396,12 +395,7 @@ class Recording:
             if number < 0:
                 return ()
         segment = self._segments[number]
-        starts: dict[Node, int] = {}
-        for of, position, node in [(n, p, x) for n, p, _, x in self._reads(number)] + [
-            (n, p, x) for n, p, x, _ in self._watched_nodes()
-        ]:
-            if of == number:
-                starts[node] = min(position - segment.start, starts.get(node, len(trace.nodes)))
+        starts = self._starts({number: -segment.start}, self._reads(number))
         for node in trace.leaves:
             if node in self._active:
                 starts[node] = 0

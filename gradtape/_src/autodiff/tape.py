@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
@@ -212,7 +212,7 @@ class GradientTape(Recording):
         return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
 
     def _between(
-        self, entries: Sequence[Entry], offsets: list[int], sources: Sequence[Source]
+        self, entries: Sequence[Entry], offsets: Mapping[int, int], sources: Sequence[Source]
     ) -> tuple[dict[Node, int], list[list[Node]], dict[Node, int]]:
         """Return the nodes on the tape, the nodes of each source among them, and those that depend on the sources."""
         reads = self._reads()
@@ -253,7 +253,7 @@ class GradientTape(Recording):
             return [None] * len(sources)
         in_pieces = record is None and not self._recording and (pieces or long(self._segments))
         if in_pieces and separable(self._segments, entries):
-            bases = [offset + segment.start for offset, segment in zip(offsets, self._segments, strict=True)]
+            bases = [offsets[number] + segment.start for number, segment in enumerate(self._segments)]
             total = Pieces(self._segments, bases, wanted).reverse(entries, active, cotangents)
         elif record is None:
             total = reverse(entries, active, cotangents)
