@@ -370,9 +370,17 @@ def _like(new: Any, old: Any) -> Any:
 
 
 def run_loop(
-    cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, names: Sequence[str] | None = None
+    cond: Test,
+    body: Step,
+    start: Sequence[Tensor],
+    limit: int | None,
+    names: Sequence[str] | None = None,
+    holds: Tensor | None = None,
 ) -> list[Tensor]:
-    """Record a `While` over tensors, whose user's `names` these are; return the last ones."""
+    """Record a `While` over tensors, whose user's `names` these are; return the last ones.
+
+    `holds` is the value of the condition before the first trip, if it was evaluated already.
+    """
     before = [x.node for x in start]
 
     def step(carry: list[Node], _: list[Node]) -> list[Tensor]:
@@ -384,7 +392,7 @@ def run_loop(
     loop = trace_body(step, before)
     condition = trace_condition(lambda nodes: _condition(cond([*map(handle, nodes)])), loop)
     if condition.written:
-        return run_assigning_loop(cond, body, start, cond(start), limit, names)
+        return _run_assigning_loop(cond, body, start, cond(start) if holds is None else holds, limit, names)
     consts, (test, program) = loop.bind(condition)
     if not start and not loop.carried and not program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
@@ -397,7 +405,7 @@ def run_loop(
     return [*map(handle, nodes[: len(start)])]
 
 
-def run_assigning_loop(
+def _run_assigning_loop(
     cond: Test, body: Step, start: Sequence[Tensor], holds: Any, limit: int | None, names: Sequence[str] | None = None
 ) -> list[Tensor]:
     """Run a loop whose condition assigns variables: `holds` is its value before the first trip, and each trip ends with it."""

@@ -266,7 +266,6 @@ def while_stmt(
     trips = 0
     while True:
         before = get_state()
-        done = _done(scope)
         holds = test()
         if symbolic(holds):
             break
@@ -283,17 +282,11 @@ def while_stmt(
         if rules is not None:
             rules.made_a_trip()
     set_state(before)
-    first = None if _done(scope) == done else holds
-    _staged_while(bound, test, body, opts, first)
+    _staged_while(bound, test, body, opts, holds)
 
 
-def _done(scope: Any) -> Any:
-    """Return the variables that the function under trace has assigned so far, and the number of elements taken."""
-    return (dict(scope.after), scope.elements and len(scope.elements.takes)) if isinstance(scope, Scope) else None
-
-
-def _staged_while(bound: Bound, test: Any, body: Any, opts: Any, first: Any) -> None:
-    """Record a loop on tensors; `first` is the condition's first value if evaluating it has assigned or taken something."""
+def _staged_while(bound: Bound, test: Any, body: Any, opts: Any, holds: Any) -> None:
+    """Record a loop on tensors; `holds` is the value of the condition before the first trip."""
     limit = (opts or {}).get("maximum_iterations")
     state = BoundState(bound, defined(bound, body, test))
 
@@ -301,18 +294,10 @@ def _staged_while(bound: Bound, test: Any, body: Any, opts: Any, first: Any) -> 
         state.bind(tensors)
         return test()
 
-    def step(tensors: Any) -> list[Tensor]:
-        return state.after(tensors, body)
-
     def as_op() -> list[Tensor]:
-        if first is None:
-            return loop.run_loop(condition, step, state.tensors, limit, state.names)
-        return loop.run_assigning_loop(condition, step, state.tensors, first, limit, state.names)
+        return loop.run_loop(condition, lambda x: state.after(x, body), state.tensors, limit, state.names, holds)
 
-    def on_host() -> list[Tensor]:
-        return while_on_host(condition(state.tensors) if first is None else first, limit, state, body, test)
-
-    state.bind(_recorded(bound, as_op, on_host))
+    state.bind(_recorded(bound, as_op, lambda: while_on_host(holds, limit, state, body, test)))
 
 
 def for_stmt(
@@ -339,17 +324,17 @@ def for_stmt(
             raise TypeError("Cannot iterate over a scalar tensor: loop over tf.range(n).")
         if limit is not None:
             rows = rows[: int(limit)]
-        if extra_test is not None:
-            _for_rows_until(bound, rows, extra_test, body)
-        else:
+        count = extents_of(rows)[0]
+        if extra_test is None or count == 0:
             _for_rows(bound, rows, body)
-    elif branch_captures.counts(iterated):
-        start, rows = get_state(), tensor(iterated)
-        for_in_python(iterated, extra_test, body, rules_of(iterated, bound))
-        row = aval(rows.node.aval.shape[1:], rows.node.aval.dtype)
-        branch_captures.looped(bound, start, extents_of(rows)[0], body, [row])
+        else:
+            _counted(bound, lambda i: gather(rows, i), tensor(count, dtypes.int64), extra_test, body)
     else:
+        start = get_state()
         for_in_python(iterated, extra_test, body, rules_of(iterated, bound))
+        if branch_captures.counts(iterated):
+            of = tensor(iterated).node.aval
+            branch_captures.looped(bound, start, of.shape[0], body, [aval(of.shape[1:], of.dtype)])
 
 
 def _starts_at(bound: Bound, start: Tensor, opts: Any) -> None:
@@ -387,14 +372,6 @@ def _for_rows(bound: Bound, rows: Tensor, body: Any) -> None:
         state = BoundState(bound, before)
         after = _recorded(bound, as_op, on_host)
     state.bind(after)
-
-
-def _for_rows_until(bound: Bound, rows: Tensor, extra_test: Any, body: Any) -> None:
-    count = extents_of(rows)[0]
-    if count == 0:
-        _for_rows(bound, rows, body)
-        return
-    _counted(bound, lambda i: gather(rows, i), tensor(count, "int64"), extra_test, body)
 
 
 def _for_range(bound: Bound, bounds: DynamicRange, limit: Any, extra_test: Any, body: Any) -> None:
