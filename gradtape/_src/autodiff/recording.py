@@ -126,17 +126,12 @@ class Recording:
             if hooks.watch.taped is not None:
                 hooks.watch.taped(self._record, True)
 
-    def go_on(self) -> bool:
-        """Open a closed tape again, unless it is used up; return whether it was opened."""
-        if self._recording or self._paused or self._used or not self._segments:
-            return False
-        self.open_quietly()
-        return True
-
     @contextlib.contextmanager
     def going_on(self) -> Iterator[None]:
         """Open a context whose ops count as recorded by the tape, if that is closed and not used up."""
-        opened = self.go_on()
+        opened = bool(self._segments) and not (self._recording or self._paused or self._used)
+        if opened:
+            self.open_quietly()
         try:
             yield
         finally:

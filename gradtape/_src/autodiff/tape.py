@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
 from gradtape._src.autodiff.jacobian import JacobianRows
 from gradtape._src.autodiff.open_plans import Made, planned
+from gradtape._src.autodiff.options import NONE, UnconnectedGradients
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, Record, close_plan, sought
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
 from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
-from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
@@ -46,7 +46,7 @@ UNPLANNED = object()  # the gradient contains user code, which runs in each call
 PIECES: Any = object()  # the gradient is taken in pieces
 
 
-@hides("go_on going_on moved open_quietly residual_indices stacked_gradients")
+@hides("going_on moved open_quietly residual_indices stacked_gradients")
 class GradientTape(Recording):
     """Records ops for automatic differentiation.
 
@@ -445,11 +445,11 @@ class GradientTape(Recording):
             return [None] * len(sources)
         with setting(transposing=rows.mode == "forward"):
             plan = self._plan([target], sources, [_one_of(of)], dense=True)
-        if plan is not None:
-            results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
-        else:
-            seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
-            stacked = self._row_by_row([target], sources, [seeds])
+        traces = [segment.trace for segment in self._segments]
+        results = None if plan is None else rows.by_columns(plan, traces, of)
+        if results is None:
+            seeds = [reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))]
+            stacked = self._row_by_row([target], sources, seeds) if plan is None else rows.apply(plan, traces, seeds)
             results = [None if r is None else reshape(r, (*of.shape, *extents_of(r)[1:])) for r in stacked]
         if isinstance(target, Variable) and any(r is None for r in results):
             identity = reshape(eye(of.size, dtype=of.type), (*of.shape, *of.shape))
