@@ -523,7 +523,9 @@ def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsV
         keys = tried.program.keys
         return OffTape(function, under_a_tape(), next(attrs[0].line for op, attrs, *_ in keys if op is REDUCE_DATASET))
     if tried.shaped_by_runs:
-        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), _line_without_shape(tried))
+        program = tried.program
+        index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
+        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), program.lines[index] if program.lines else (None, 0))
     return Locked(tried.locks) if tried.locks else COMPILED
 
 
@@ -545,9 +547,3 @@ def _refusal(traced: Traced) -> NeedsValues | None:
         if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
             return NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
     return None
-
-
-def _line_without_shape(traced: Traced) -> Line:
-    program = traced.program
-    index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
-    return program.lines[index] if program.lines else (None, 0)

@@ -321,9 +321,6 @@ class CountedLoop(DatasetLoop):
     dataset: Count
     restarts = False
 
-    def _first(self, step: Step) -> Traced:
-        return self._tried(lambda: self._traced(step, (NUMBER,)))
-
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
         """Return the inputs of the op, with the count as the last one."""
         return (*super().inputs(scope), self.dataset.end.node)

@@ -10,7 +10,6 @@ import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.core.base.errors import invalid
-from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensors import nest
@@ -19,15 +18,6 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.tensors.variable import Variable
 
 Kind = inspect.Parameter
-
-
-# The attributes of `Function` that are for gradtape's own use.
-hides_internals = hides(
-    """
-    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result shown source
-    traced_for traced_in traced_instead transformed untraced was_traced
-    """
-)
 
 
 class Literal:

@@ -49,7 +49,7 @@ from gradtape._src.ops.math.rounding import ceil
 T = TypeVar("T")
 
 
-def _recorded(bound: Bound, as_op: Callable[[], T], on_host: Callable[[], T]) -> T:
+def _op_or_host(bound: Bound, as_op: Callable[[], T], on_host: Callable[[], T]) -> T:
     """Return `as_op()`, which records a statement as one op; `on_host()` if it takes elements, which only the host can do."""
     scope: Any = engine.local.trace.scope
     if not loops_on_host(scope):
@@ -95,7 +95,7 @@ def if_stmt(
         results = iter(branch.join(pred, [side.body for side in sides], branch.IF, ("the main branch", "the else branch")))
         bound.set([m.fill(results) if isinstance(m, ResultStructure) else m for m in merged])
 
-    _recorded(bound, as_op, lambda: if_on_host(bound, condition, body, orelse))
+    _op_or_host(bound, as_op, lambda: if_on_host(bound, condition, body, orelse))
 
 
 def _check_returns(branch: str) -> None:
@@ -297,7 +297,7 @@ def _staged_while(bound: Bound, test: Any, body: Any, opts: Any, holds: Any) -> 
     def as_op() -> list[Tensor]:
         return loop.run_loop(condition, lambda x: state.after(x, body), state.tensors, limit, state.names, holds)
 
-    state.bind(_recorded(bound, as_op, lambda: while_on_host(holds, limit, state, body, test)))
+    state.bind(_op_or_host(bound, as_op, lambda: while_on_host(holds, limit, state, body, test)))
 
 
 def for_stmt(
@@ -370,7 +370,7 @@ def _for_rows(bound: Bound, rows: Tensor, body: Any) -> None:
 
     with growth.in_loop():
         state = BoundState(bound, before)
-        after = _recorded(bound, as_op, on_host)
+        after = _op_or_host(bound, as_op, on_host)
     state.bind(after)
 
 
@@ -417,7 +417,7 @@ def _counted(bound: Bound, item: Any, count: Tensor, extra_test: Any, body: Any)
 
     with growth.in_loop():
         state = BoundState(bound, before)
-        after = _recorded(bound, as_op, on_host)
+        after = _op_or_host(bound, as_op, on_host)
     state.bind(after)
 
 
