@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fitted, nested, type_of
+from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fitted, nested, spread, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, ResultStructure
 from gradtape._src.core.base.ambient import setting
@@ -233,16 +234,10 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     """
     symbols = [leaf(node.aval, None) for node in arguments.nodes]
     args, kwargs = arguments.pack(symbols)
-    kinds = inspect.Parameter
-    positional = [p.name for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in signature.parameters.values() if p.kind is kinds.VAR_POSITIONAL), "args")
-    names = [positional[i] if i < len(positional) else f"{rest}_{i - len(positional)}" for i in range(len(args))]
-    for i, spec in enumerate(specs or ()):
-        if isinstance(spec, TensorSpec) and spec.name and i < len(names):
-            names[i] = spec.name
+    stated = [spec.name if isinstance(spec, TensorSpec) else None for spec in (specs or ())[: len(args)]]
     named = [
-        (name, x.node)
-        for name, value in [*zip(names, args, strict=True), *kwargs.items()]
+        (own or name, x.node)
+        for own, (name, _, value) in itertools.zip_longest(stated, spread(signature, args, kwargs))
         for x in nest.flatten(value, expand_composites=True)
         if isinstance(x, Tensor) and x.node in symbols
     ]
