@@ -6,13 +6,13 @@ import copy
 import inspect
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fitted, nested, spread, type_of
+from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fitted, nested, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, ResultStructure
 from gradtape._src.core.base.ambient import setting
@@ -248,6 +248,24 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     for place, (_, node) in enumerate(named):
         node.key = (None, (taken, place))
     return symbols
+
+
+def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return `(name, kind, value)` of each argument of a call, with `*args` and `**kwargs` one by one."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    positional = any(p.kind is Kind.VAR_POSITIONAL for p in signature.parameters.values())
+    found: list[tuple[str, Any, Any]] = []
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is Kind.VAR_POSITIONAL:
+            found += [(f"{name}_{i}", Kind.POSITIONAL_ONLY, v) for i, v in enumerate(value)]
+        elif kind is Kind.VAR_KEYWORD:
+            found += [(n, Kind.KEYWORD_ONLY, value[n]) for n in sorted(value)]
+        else:
+            found.append((name, Kind.POSITIONAL_ONLY if positional and kind is Kind.POSITIONAL_OR_KEYWORD else kind, value))
+    last = [entry for entry in found if entry[1] is Kind.KEYWORD_ONLY]  # sorted by name, as in a nest
+    return [*found[: len(found) - len(last)], *sorted(last, key=lambda entry: entry[0])]
 
 
 class Signature:

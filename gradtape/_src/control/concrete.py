@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.arguments import Arguments, spread
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, calls_python, op_by_op, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
-from gradtape._src.control.function_type import FunctionType, Parameter, fitted, spread, type_of
+from gradtape._src.control.function_type import FunctionType, Parameter, fitted, type_of
 from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import Again, Drawn, Take, TakesElement, taken
