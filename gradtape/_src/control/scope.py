@@ -76,13 +76,13 @@ class Scope:
         self,
         nested: bool = False,
         carried: Sequence[tuple[Variable, Node]] = (),
-        creates: bool = True,
+        creates: bool | None = None,
         shaped_by_runs: bool = False,
         trip: Node | None = None,
         through: Any = None,
         streams: Any = None,
     ) -> None:
-        self.nested, self.creates = nested, creates
+        self.nested, self.creates = nested, not nested if creates is None else creates
         self.streams = streams  # the random streams of other traces of the function, which this one continues
         self.through = through  # makes loops that run on the host, where these are possible
         self.elements: Any = None  # takes elements of iterators, where a call can draw them
@@ -161,7 +161,7 @@ class Scope:
 
     def made(self, variable: Variable) -> None:
         """Note a new variable; ValueError if the function may not create any."""
-        if not self.creates or self.nested:
+        if not self.creates:
             raise ValueError(SINGLETON)
         self.created.append(variable)
 

@@ -17,7 +17,6 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
-from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.creation import range_
@@ -62,18 +61,6 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
 
 def _no_vectorization(why: str) -> ValueError:
     return ValueError(f"No pfor vectorization defined for what fn does: {why} Give fallback_to_while_loop=True.")
-
-
-class RowScope(Scope):
-    """The scope of a function of rows, which may create variables in its first trace, like a `tf.function`."""
-
-    def made(self, variable: Variable) -> None:
-        """Note a new variable."""
-        self.nested = False
-        try:
-            super().made(variable)
-        finally:
-            self.nested = True
 
 
 class Returned:
@@ -143,9 +130,9 @@ class CallOfRows:
         """Trace the function on one row."""
         inputs = zip(self._inputs(), self._shared, strict=True)
         of_row = [n.aval if s else aval(n.aval.shape[1:], n.aval.dtype) for n, s in inputs]
-        for creates in (True, False):
+        for creates in (True, False):  # like a `tf.function`, it may create variables in its first trace
             parameters = [leaf(a, None) for a in of_row]
-            scope = RowScope(nested=True, creates=creates)
+            scope = Scope(nested=True, creates=creates)
             body = trace(lambda given=parameters: self._apply(given).tensors, parameters, scope)  # type: ignore[misc]
             if not body.created:
                 break
