@@ -145,10 +145,7 @@ class DatasetLoop:
         scope = Scope(creates=False, through=getattr(engine.local.trace.scope, "through", None))
         scope.fixes_strings = False
         scope.elements = taken = Elements(parameters, again, take_in_order)
-        try:
-            body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
-        finally:
-            scope.restore()
+        body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
         if scope.locks or (body.variables and calls_python(body.program)):
             raise engine.NeedsValues("its body locks, or calls Python functions, which are to see variables as they are")
         if any(variable._declared is not None for variable in body.written):

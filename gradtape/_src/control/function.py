@@ -318,10 +318,7 @@ class Function:
             through = in_loops if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through, streams=streams), [*parameters]
             scope.elements = Elements(taken, again, take_in_order)
-            try:
-                return trace(lambda: arguments.call(python, parameters), taken, scope, convert=self.result)
-            finally:
-                scope.restore()
+            return trace(lambda: arguments.call(python, parameters), taken, scope, convert=self.result)
 
         tried: Traced | engine.NeedsValues
         try:

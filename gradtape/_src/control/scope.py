@@ -459,7 +459,10 @@ def trace(
     if draws:
         scope.draws = seeds.Draws()
         scope.draws.kept = scope.streams
-    traced = _closed(_run_on_symbols(function, parameters, scope, convert))
+    try:
+        traced = _closed(_run_on_symbols(function, parameters, scope, convert))
+    finally:
+        scope.restore()
     scope.forget()
     return traced
 
