@@ -90,9 +90,9 @@ def if_stmt(
     before = bound.get()
 
     def as_op() -> None:
-        sides = [_Branch(bound, before, run) for run in (body, orelse)]
-        merged = _merge(*sides, bound.names, condition)
-        results = iter(branch.join(pred, [side.body for side in sides], branch.IF, ("the main branch", "the else branch")))
+        first, second = [_Branch(bound, before, run) for run in (body, orelse)]
+        merged = _merge(first, second, bound.names, condition)
+        results = iter(branch.join(pred, (first.body, second.body), branch.IF, ("the main branch", "the else branch")))
         bound.set([m.fill(results) if isinstance(m, ResultStructure) else m for m in merged])
 
     _op_or_host(bound, as_op, lambda: if_on_host(bound, condition, body, orelse))
