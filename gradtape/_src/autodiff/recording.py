@@ -103,7 +103,7 @@ class Recording:
                 "block first, or make a second tape."
             )
         state = engine.local
-        if state.trace.parent is None and not any(t() is not None for t in state.tapes):
+        if state.trace.parent is None and not engine.taped():
             engine.flush()  # rule 2: the previous step is a separate program
             state.anchor = None
             state.trace.limit = engine.LIMIT

@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # it imports malt, which is slow
 
 def on_tape() -> bool:
     """Return whether the running code belongs to a function that runs as eager code under a tape."""
-    state = engine.local
-    return tracing.local.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
+    return tracing.local.functions > 0 and engine.local.trace.scope is None and engine.taped()
 
 
 def counts(decides: Any) -> bool:

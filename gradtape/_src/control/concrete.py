@@ -111,8 +111,7 @@ class OffTape(OpByOp):
     """The strategy for a program without a gradient: run it, but op by op under a tape and in another function's trace."""
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        state = engine.local
-        if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
+        if engine.local.trace.parent is not None or engine.taped():
             return super().run(concrete, nodes, passed)
         with calling(concrete.given(passed)):
             return COMPILED.run(concrete, nodes, passed)

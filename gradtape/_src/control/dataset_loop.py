@@ -67,7 +67,7 @@ def under_a_tape() -> ThroughEagerCode:
 def can_be_op(dataset: Any) -> bool:
     """Return whether a loop over `dataset` can be an op: it must be a Dataset or iterator, and no tape may record."""
     known = hasattr(dataset, "made_anew") or isinstance(dataset, ElementIterator)
-    return known and not any(tape() is not None for tape in engine.local.tapes)
+    return known and not engine.taped()
 
 
 def _other_elements() -> ThroughEagerCode:

@@ -546,10 +546,9 @@ def call(body: Traced, arguments: Sequence[Node]) -> list[Node]:
 
     In eager code without a tape it runs at once, since its compiled program is available.
     """
-    state = engine.local
-    if state.trace.parent is not None:
+    if engine.local.trace.parent is not None:
         return _call_in_trace(body, arguments)
-    if not state.tapes or not any(tape() is not None for tape in state.tapes):
+    if not engine.taped():
         return _run_at_once(body, arguments)
     if body.program.effects:  # an effect may wait for other threads
         return call_recorded(body, arguments)

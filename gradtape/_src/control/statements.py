@@ -58,7 +58,7 @@ def _op_or_host(bound: Bound, as_op: Callable[[], T], on_host: Callable[[], T]) 
     try:
         return as_op()
     except (TakesElement, ThroughEagerCode):
-        if any(tape() is not None for tape in engine.local.tapes):
+        if engine.taped():
             raise
     del scope.inside[count:]
     bound.set(before)
