@@ -14,7 +14,7 @@ from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, Rule, no_gradient
 from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
-from gradtape._src.core.programs.structured import GRADIENT, StructuredOp
+from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, arity
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
@@ -334,6 +334,12 @@ def transposes(program: Program) -> bool:
     return known
 
 
+def differentiable_parts(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the positions of a Program's outputs, and of its inputs, that are floating or complex."""
+    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
+    return outputs, tuple([i for i, a in enumerate(program.parameters[: arity(program)]) if a.inexact])
+
+
 def vjp_program(
     program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool = False
 ) -> tuple[Program, tuple[Any, ...]]:
@@ -346,7 +352,7 @@ def vjp_program(
     known: tuple[Program, tuple[Any, ...]] | None = program.derived.get(key)
     if known is not None:
         return known
-    count = len(program.parameters) - len(program.constants)
+    count = arity(program)
     parameters = [leaf(a, None) for a in program.parameters[:count]]
     seeds = [leaf(program.aval_of(program.outputs[i]), None) for i in given]
     with tracing.inner() as trace:

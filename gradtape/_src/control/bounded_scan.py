@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, transposes, vjp_program
+from gradtape._src.autodiff.backward import Operation, differentiable_parts, transposes, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.programs import linearized, narrowed, selected
 from gradtape._src.core.base.errors import InvalidArgumentError
@@ -209,12 +209,6 @@ def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int
     return whole, len(whole.outputs) - len(body.outputs)
 
 
-def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    count = len(program.parameters) - len(program.constants)
-    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    return outputs, tuple([i for i in range(count) if program.parameters[i].inexact])
-
-
 def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
     """Return `linearized(body)` and the positions of the cotangents, cached in `body.derived`.
 
@@ -222,14 +216,13 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
     """
     key = ("linear", consts, carry, transposes(body))
     if key not in body.derived:
-        given, needed = _inexact(body)
+        given, needed = differentiable_parts(body)
         try:
             derived, where = vjp_program(body, given, needed)
         except NO_GRADIENT:
             body.derived[key] = None
         else:
-            count = len(body.parameters) - len(body.constants)
-            held = {*range(consts), *range(consts + carry, count)}
+            held = {*range(consts), *range(consts + carry, arity(body))}
             forward, backward, carried = linearized(body, derived, held)
             body.derived[key] = forward, backward, carried, where
     found: tuple[Program, Program, list[int], tuple[int | None, ...]] | None = body.derived[key]
@@ -239,7 +232,7 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
 def _leads_back(body: Program) -> bool:
     """Return whether a body's second derivative depends on values of the forward pass."""
     try:
-        return tracing.FORWARD in vjp_program(body, *_inexact(body))[0].derived
+        return tracing.FORWARD in vjp_program(body, *differentiable_parts(body))[0].derived
     except NO_GRADIENT:
         return False
 
@@ -352,7 +345,7 @@ def reverse_scan(
     """
     fixed, start, xs = inputs
     consts, carry = len(fixed), len(start)
-    given, floating = _inexact(body)
+    given, floating = differentiable_parts(body)
     backward, where = vjp_program(body, given, floating) if split is None else (split[1], split[3])
     stacked = [*xs, *(history if split is None else residuals)]
     place = {i: at for i, at in zip(floating, where, strict=True) if at is not None}
