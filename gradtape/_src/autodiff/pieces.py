@@ -60,7 +60,7 @@ def long(segments: Sequence[Segment]) -> bool:
     """Return whether a record is so long that it is differentiated in pieces."""
     if engine.local.trace.parent is not None:
         return False
-    return sum([len(s.trace.nodes) if s.stop is None else s.stop - s.start for s in segments]) > LONG
+    return sum([s.until - s.start for s in segments]) > LONG
 
 
 class Pieces:
@@ -80,9 +80,7 @@ class Pieces:
         serial, index = node.origin or (0 if node.trace is None else node.trace.serial, node.index)
         for number in self._parts.get(serial, ()):
             segment = self._segments[number]
-            nodes = segment.trace.nodes
-            stop = len(nodes) if segment.stop is None else segment.stop
-            if segment.start <= index < stop and nodes[index] is node:
+            if segment.start <= index < segment.until and segment.trace.nodes[index] is node:
                 return number
         return None
 

@@ -37,10 +37,9 @@ class Places:
         structure = []
         for number, segment in enumerate(segments):
             trace = segment.trace
-            stop = len(trace.nodes) if segment.stop is None else segment.stop
             leaves = len(trace.leaves) if segment.leaves is None else segment.leaves
             link = self._link(number, trace.leaves[:leaves]) if len(segments) > 1 else None
-            structure.append((structure_of(trace, stop, leaves), segment.start, link))
+            structure.append((structure_of(trace, segment.until, leaves), segment.start, link))
         self.structure = tuple(structure)
 
     def _link(self, number: int, leaves: Sequence[Node]) -> tuple[Place | None, ...]:

@@ -49,9 +49,14 @@ class Segment:
         if self.stop is None:
             self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
 
+    @property
+    def until(self) -> int:
+        """The index after its last node so far."""
+        return len(self.trace.nodes) if self.stop is None else self.stop
+
     def holds(self, node: Node) -> bool:
         """Return whether a node was recorded in this segment."""
-        return node.trace is self.trace and node.index >= self.start and (self.stop is None or node.index < self.stop)
+        return node.trace is self.trace and self.start <= node.index < self.until
 
 
 def _leads_back(node: Node, variable: Variable, segments: Sequence[Segment], reads: Sequence[Read]) -> bool:
@@ -155,7 +160,7 @@ class Recording:
     def _note(self) -> None:
         """Update the journal's entry of this tape."""
         record, segments = self._record, self._segments
-        record.segments = [(s.trace.serial, s.start, len(s.trace.nodes) if s.stop is None else s.stop) for s in segments]
+        record.segments = [(s.trace.serial, s.start, s.until) for s in segments]
         if not self._watches:
             return
         record.watches = [
@@ -197,12 +202,11 @@ class Recording:
                 )
                 continue
             segment = self._segments[-1]
-            position = len(segment.trace.nodes) if segment.stop is None else segment.stop
             if isinstance(item, Variable):
                 self._variables.append(item)
-                self._watches.append((len(self._segments) - 1, position, item.held(), item))
+                self._watches.append((len(self._segments) - 1, segment.until, item.held(), item))
             else:
-                self._watches.append((len(self._segments) - 1, position, item.node, None))
+                self._watches.append((len(self._segments) - 1, segment.until, item.node, None))
 
     @public
     def get_tensor_by_name(self, name: str, index: int | None = None) -> Tensor:
@@ -363,11 +367,10 @@ class Recording:
 
     def _entries_of(self, segment: Segment) -> list[Entry]:
         trace = segment.trace
-        stop = len(trace.nodes) if segment.stop is None else segment.stop
         inputs = trace.inputs
         return [
             Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index))
-            for index, node in enumerate(trace.nodes[segment.start : stop], segment.start)
+            for index, node in enumerate(trace.nodes[segment.start : segment.until], segment.start)
         ]
 
     def _starts(self, offsets: Mapping[int, int], reads: list[Read]) -> dict[Node, int]:

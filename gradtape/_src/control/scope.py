@@ -604,15 +604,11 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
         values = execution.execute(body.program, given)
         nodes = leaves(body.avals, values)
         if not body.written:
-            _journal(body, arguments, nodes)
-            if body.transcript is not None:
-                _transcribe(body, body.transcript, arguments, nodes, given)
+            _note(body, arguments, nodes, given)
             return nodes
         with engine.shared:
             if still_hold(body.variables, held, body.updated) or body.program.effects:
-                _journal(body, arguments, nodes)
-                if body.transcript is not None:
-                    _transcribe(body, body.transcript, arguments, nodes, given)
+                _note(body, arguments, nodes, given)
                 count = len(nodes) - len(body.written)
                 if slices.local.before is not None:
                     slices.note(zip(body.variables, held, strict=True))
@@ -620,9 +616,11 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
                 return nodes[:count]
 
 
-def _journal(body: Traced, arguments: Sequence[Node], nodes: list[Node]) -> None:
+def _note(body: Traced, arguments: Sequence[Node], nodes: list[Node], given: Sequence[Any]) -> None:
     if not body.trains:  # a function with its own training step is not differentiated
         journal.called(arguments, body, nodes, engine.local.trace)
+    if body.transcript is not None:
+        _transcribe(body, body.transcript, arguments, nodes, given)
 
 
 def _transcribe(
