@@ -336,7 +336,7 @@ def transposes(program: Program) -> bool:
 
 def differentiable_parts(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the positions of a Program's outputs, and of its inputs, that are floating or complex."""
-    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
+    outputs = tuple([i for i, a in enumerate(program.results) if a.inexact])
     return outputs, tuple([i for i, a in enumerate(program.parameters[: arity(program)]) if a.inexact])
 
 
@@ -352,9 +352,9 @@ def vjp_program(
     known: tuple[Program, tuple[Any, ...]] | None = program.derived.get(key)
     if known is not None:
         return known
-    count = arity(program)
+    count, avals = arity(program), program.results
     parameters = [leaf(a, None) for a in program.parameters[:count]]
-    seeds = [leaf(program.aval_of(program.outputs[i]), None) for i in given]
+    seeds = [leaf(avals[i], None) for i in given]
     with tracing.inner() as trace:
         trace.overrides = None  # overrides apply to ops recorded in their context, not to these
         outputs = tracing.inline(program, parameters)

@@ -49,15 +49,12 @@ class JacobianRows:
         program = plan.program
         if not program.outputs:
             return [None] * len(plan.layout)
-        sizes = [program.aval_of(r).size for r in program.outputs]
-        columns = self._columns(program, sum(sizes), target.size)
+        sources = program.results
+        columns = self._columns(program, sum([source.size for source in sources]), target.size)
         if columns is None:
             return None
         shared = [ones(target.shape, target.type).node, *plan.inputs(traces)]
-        return [
-            None if at is None else self._by_columns(columns[at], shared, program.aval_of(program.outputs[at]), target)
-            for at in plan.layout
-        ]
+        return [None if at is None else self._by_columns(columns[at], shared, sources[at], target) for at in plan.layout]
 
     def _columns(self, program: Program, sources: int, target: int) -> list[Program] | None:
         """Return the transposes of a gradient Program, one for each output; None if rows are cheaper."""
@@ -90,7 +87,7 @@ class JacobianRows:
         """
         if self.chunk is not None:
             return
-        result = count * bytes_of(tuple([program.aval_of(r) for r in program.outputs]))
+        result = count * bytes_of(program.results)
         row = peak_bytes(program)
         available = memory.available()
         if result + count * row <= available:

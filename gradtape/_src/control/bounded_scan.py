@@ -57,8 +57,7 @@ def _scan(
         (final, flag), ys = lax.scan(step, (start, flag), xs, length=None if xs else length, reverse=reverse)
         guards.note(flag)
         return (*final, *ys)
-    outputs = [body.aval_of(r) for r in body.outputs[carry:]]
-    empty = tuple([jnp.zeros((length, *a.shape), a.dtype) for a in outputs])
+    empty = tuple([jnp.zeros((length, *a.shape), a.dtype) for a in body.results[carry:]])
 
     def trip(i: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
         carried, ys = state
@@ -74,8 +73,7 @@ def _scan(
 def _scan_avals(
     *inputs: Aval, body: Program, consts: int, carry: int, length: int, reverse: bool, dynamic: bool, saved: int
 ) -> tuple[Aval, ...]:
-    results = [body.aval_of(r) for r in body.outputs]
-    return (*results[:carry], *[aval((length, *a.shape), a.dtype) for a in results[carry:]])
+    return (*body.results[:carry], *[aval((length, *a.shape), a.dtype) for a in body.results[carry:]])
 
 
 class Scan(NamedTuple):
@@ -121,7 +119,7 @@ def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> li
         rows.append(results[scan.carry : wanted])
     if scan.reverse:
         rows.reverse()
-    avals = [scan.body.aval_of(r) for r in scan.body.outputs[scan.carry : wanted]]
+    avals = scan.body.results[scan.carry : wanted]
     columns: Any = zip(*rows, strict=True) if rows else [()] * len(avals)
     return [
         *carried,
@@ -357,9 +355,10 @@ def reverse_scan(
         fixed_now = [leaf(n.aval, None) for n in fixed]
         flow = [leaf(start[i].aval, None) for i in flowing]
         rows = [leaf(_row(n.aval), None) for n in stacked]
-        seeds_of_ys = {i: leaf(body.aval_of(body.outputs[i]), None) for i in ys}
+        avals = body.results
+        seeds_of_ys = {i: leaf(avals[i], None) for i in ys}
         known = dict(zip(flowing, flow, strict=True)) | seeds_of_ys
-        seeds = [known[i] if i in known else _zeros(body.aval_of(body.outputs[i])).node for i in given]
+        seeds = [known[i] if i in known else _zeros(avals[i]).node for i in given]
         x_rows, others = rows[: len(xs)], rows[len(xs) :]
         parameters = [*fixed_now, *others, *x_rows, *seeds]
         if split is not None:  # all forward values that are needed are residuals

@@ -83,7 +83,7 @@ def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, .
 
 
 def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tuple[Any, ...]:
-    return tuple([then.aval_of(r) for r in then.outputs])
+    return then.results
 
 
 def _case(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ def _case(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tup
 
 
 def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]) -> tuple[Any, ...]:
-    return tuple([branches[0].aval_of(r) for r in branches[0].outputs])
+    return branches[0].results
 
 
 def _bodies(attrs: If | Case) -> list[structured.HeldProgram]:
@@ -179,7 +179,7 @@ class Form:
         sliced = [(p, place[1]) for p, place in cotangents if isinstance(place, tuple)]
         self.sliced = bool(sliced)
         if sliced:
-            indices = [p.aval_of(p.outputs[at]) for p, at in sliced]
+            indices = [p.results[at] for p, at in sliced]
             counts = [a.shape[0] for a in indices] + [of.shape[0] for _, place in cotangents if isinstance(place, int)]
             self.count = max(counts)
             self.type = indices[0].type if len({a.dtype for a in indices}) == 1 else dtypes.int64
@@ -232,18 +232,16 @@ def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], o
 
 def alike(programs: Sequence[Program]) -> bool:
     """Return whether all branches give the same shapes, which a graph does not require."""
-    results = [[p.aval_of(r) for r in p.outputs] for p in programs]
-    return all(r == results[0] for r in results)
+    return all(program.results == programs[0].results for program in programs)
 
 
 def _of_one_shape(programs: Sequence[Program]) -> bool:
-    results = [[p.aval_of(r) for r in p.outputs] for p in programs]
-    return all(a.may_be(b) for r in results for a, b in zip(results[0], r, strict=True))
+    return all(a.may_be(b) for program in programs for a, b in zip(programs[0].results, program.results, strict=True))
 
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
     """Return the results of branches with different shapes; extents that differ are unknown until session time."""
-    known = [common(column) for column in zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True)]
+    known = [common(column) for column in zip(*[program.results for program in programs], strict=True)]
     node.aval = tuple([a if isinstance(a, Aval) else aval((), a) for a in known])
     nodes = engine.elements(node)
     engine.graph_around().unknown_rank.update([n for n, a in zip(nodes, known, strict=True) if not isinstance(a, Aval)])
@@ -287,8 +285,9 @@ def join(choice: Node, bodies: Sequence[Draft], op: Op, names: Sequence[str]) ->
         within = outside.within(body)
         before = dict(zip(map(id, outside.variables), within, strict=False))
         programs.append(body.closed(within, [*body.results, *[body.after.get(key, before[key]) for key in written]], number))
-    for place, variable in enumerate(written.values(), -len(written)):
-        if any(p.aval_of(p.outputs[place]) is not programs[0].aval_of(programs[0].outputs[place]) for p in programs):
+    results = [*zip(*[program.results for program in programs], strict=True)]
+    for column, variable in zip(results[len(results) - len(written) :], written.values(), strict=True):
+        if any(a is not column[0] for a in column):
             raise engine.NeedsValues(f"branches give the variable '{variable.name}' different shapes")
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)

@@ -231,9 +231,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     _, whole, consts, carry, capacity, limit = While(*entry.node.attrs)
     body = tracing.without_effects(whole)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
-    if not all(
-        body.aval_of(r).may_be(n.aval) for r, n in zip(body.outputs, start, strict=True)
-    ):  # a session runs the loop trip by trip
+    if not all(a.may_be(n.aval) for a, n in zip(body.results, start, strict=True)):  # a session runs the loop trip by trip
         only_looked_at("a loop whose variables change their shapes")
         return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
     outputs = [t.node for t in op.outputs]

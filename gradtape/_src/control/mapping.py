@@ -172,7 +172,7 @@ def _no_rows(one: Any, rows: MappedRows, kept: list[CompositeParts]) -> Any:
     """Return the results for zero rows, with shapes from a trace of `fn`."""
     parameters = [leaf(a, None) for a in rows.avals]
     body = trace(lambda: one((), parameters), parameters, Scope(nested=True))
-    outputs = [body.program.aval_of(r) for r in body.program.outputs[: len(body.program.outputs) - len(body.written)]]
+    outputs = body.avals[: len(body.avals) - len(body.written)]
     return kept[-1].batch([zeros((0, *a.shape), a.type) for a in outputs], 0)
 
 

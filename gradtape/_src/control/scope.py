@@ -301,7 +301,7 @@ class Traced:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
         assigning = outputs[len(outputs) - len(self.written) :]
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "avals", [self.program.aval_of(r) for r in outputs])
+        put(self, "avals", list(self.program.results))
         put(self, "updated", [i for i, v in enumerate(self.variables) if id(v) in written])
         put(self, "assignments", [lines[r] if r >= 0 and lines else (None, 0) for r in assigning])
         put(self, "shaped_by_runs", any(map(has_no_shape, self.program.avals)))
