@@ -34,10 +34,8 @@ def loop_on_host(
     _, get, bind = held.bound
     before = get()
 
-    def step(
-        carry: Sequence[Tensor], element: Any
-    ) -> list[Any]:  # the loop keeps a copy of it, and of the functions that it uses
-        bind(held.pack(carry))
+    def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
+        bind(held.pack(carry))  # not `held.after`, as the loop keeps a copy of this function and of those in its closure
         run(element)
         return [*held.flat(get()), *([] if test is None else [test()])]
 
