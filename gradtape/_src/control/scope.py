@@ -546,9 +546,10 @@ def call(body: Traced, arguments: Sequence[Node]) -> list[Node]:
 
     In eager code without a tape it runs at once, since its compiled program is available.
     """
-    if engine.local.trace.parent is not None:
+    state = engine.local
+    if state.trace.parent is not None:
         return _call_in_trace(body, arguments)
-    if not engine.taped():
+    if not state.tapes or not engine.taped():
         return _run_at_once(body, arguments)
     if body.program.effects:  # an effect may wait for other threads
         return call_recorded(body, arguments)
