@@ -27,6 +27,7 @@ from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.tensors.variable import hold_all
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import Aval, aval, common
 from gradtape._src.core.values.dim import guided
@@ -291,8 +292,7 @@ def join(choice: Node, bodies: Sequence[Draft], op: Op, names: Sequence[str]) ->
             raise engine.NeedsValues(f"branches give the variable '{variable.name}' different shapes")
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)
-    for variable, node in zip(written.values(), nodes[count:], strict=True):
-        variable._hold(node)
+    hold_all([*written.values()], nodes[count:])
     return bodies[0].structure.pack(nodes[:count])
 
 

@@ -35,7 +35,7 @@ from gradtape._src.core.programs.transcript import Inner
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, handle
-from gradtape._src.core.tensors.variable import Variable, put_all
+from gradtape._src.core.tensors.variable import Variable, hold_all, put_all
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.ways import Guide, following
@@ -382,8 +382,7 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     node = engine.record(REDUCE_DATASET, loop.inputs(scope), (loop, results))
     loop.line = node.code, node.offset
     nodes = engine.elements(node)
-    for variable, new in zip(body.written, nodes[len(start) :], strict=True):
-        variable._hold(new)
+    hold_all(body.written, nodes[len(start) :])
     # The loop has assigned these variables. The call must not assign them again, since another thread may have changed them.
     scope.written.clear()
     scope.after.clear()
