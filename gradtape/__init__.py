@@ -44,14 +44,17 @@ with _importing():
         version as version,
         xla as xla,
     )
-    from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
     from gradtape._src.autodiff.custom import (
         custom_gradient as custom_gradient,
         grad_pass_through as grad_pass_through,
         recompute_grad as recompute_grad,
     )
+    from gradtape._src.autodiff.options import (
+        AggregationMethod as AggregationMethod,
+        UnconnectedGradients as UnconnectedGradients,
+    )
     from gradtape._src.autodiff.overrides import gradient_override_map as gradient_override_map
-    from gradtape._src.autodiff.tape import GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients
+    from gradtape._src.autodiff.tape import GradientTape as GradientTape
     from gradtape._src.compat.names import listed as _listed, missing as _missing
     from gradtape._src.core.settings.config import get_logger as get_logger
     from gradtape._src.core.tensors.convert import (

@@ -132,6 +132,24 @@ def test_a_result_that_grows_with_what_is_open():
     assert not exploring()  # what is looked at leaves no way that later code would follow
 
 
+def test_an_attribute_keeps_its_value_when_the_graph_is_looked_at():
+    class Model:
+        total = tf.constant(0.0)
+
+        @tf.function
+        def add(self):
+            for x in dataset:
+                self.total += tf.reduce_sum(x)
+            return self.total
+
+    dataset = tf.data.Dataset.from_generator(lambda: iter([1.0, 2.0]), output_types=tf.float32)  # of unknown rank
+    model = Model()
+    operations = model.add.get_concrete_function().graph.get_operations()
+    assert "ReduceDataset" in [operation.type for operation in operations]
+    assert kind(model.add) == EAGER
+    assert model.total.numpy() == 0.0
+
+
 def test_a_carry_of_some_rank_is_no_obstacle_if_its_shape_stays():
     @tf.function
     def train(dataset):

@@ -645,3 +645,13 @@ def test_states_and_results_of_eager_loops():
     assert numbers.dtype == tf.float32 and numbers.numpy().tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(ValueError, match=r"Incompatible shape for value \(\(2,\)\), expected \(\(1,\)\)"):
         tf.map_fn(lambda row: tf.ones([tf.cast(row, tf.int32)]), x)
+
+
+def test_a_map_without_rows_draws_no_random_numbers():
+    def drawn(*maps):
+        tf.random.set_seed(1)
+        for rows in maps:
+            assert tf.map_fn(lambda x: x + tf.random.uniform([2]), rows).shape == [0, 2]
+        return tf.random.uniform([]).numpy()
+
+    assert drawn(tf.zeros([0])) == drawn()

@@ -30,7 +30,7 @@ WITHOUT_FLOPS = frozenset(
     CumulativeLogsumexp Dawsn Digamma Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput Dilation2DPickFilter
     Dilation2DPickInput EagerPyFunc Eig Expint ExtractImagePatchesGrad ExtractVolumePatchesGrad
     FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel FitShape FresnelCos FresnelSin
-    IRFFTGrad Igamma IgammaDerivative IgammaGradA Igammac IsotonicRegression JaxFunction JaxFunctionGradient LRN
+    IRFFTGrad Igamma IgammaDerivative IgammaGradA Igammac IsotonicRegression JaxFunction LRN
     Late LinearRecurrence MatrixCofactors MatrixExponential MatrixLogarithm MatrixSolveLs MatrixSquareRoot
     MaxPool3DGradGrad MaxPoolGradGrad MaxPoolWithArgmax MirrorPadGrad Ndtri OverlapAndAdd Polygamma PseudoInverse
     QuantizeAndDequantizeV2 QuantizeAndDequantizeV4 RFFTGrad RGBToHSV RandomGamma ReduceDataset ResizeBicubic ResizeBicubicGrad

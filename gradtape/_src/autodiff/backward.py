@@ -14,7 +14,7 @@ from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, Rule, no_gradient
 from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
-from gradtape._src.core.programs.structured import GRADIENT, StructuredOp
+from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, arity
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
@@ -334,29 +334,27 @@ def transposes(program: Program) -> bool:
     return known
 
 
-def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
+def differentiable_parts(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the positions of a Program's outputs, and of its inputs, that are floating or complex."""
+    outputs = tuple([i for i, a in enumerate(program.results) if a.inexact])
+    return outputs, tuple([i for i, a in enumerate(program.parameters[: arity(program)]) if a.inexact])
+
+
+def vjp_program(
+    program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool = False
+) -> tuple[Program, tuple[Any, ...]]:
     """Return the Program `(parameters…, cotangents of the outputs in `given`)` → cotangents of the parameters in `needed`.
 
-    The second result says for each of `needed` which output has its cotangent, or None if there is none.
+    The second result says for each of `needed` which output has its cotangent, or None if there is none. With `slices`, a
+    cotangent that is IndexedSlices has two outputs: values and indices.
     """
-    return _vjp_program(program, given, needed, slices=False)
-
-
-def vjp_with_slices(
-    program: Program, given: tuple[int, ...], needed: tuple[int, ...]
-) -> tuple[Program, tuple[int | tuple[int, int] | None, ...]]:
-    """Return the Program like `vjp_program`, but with two outputs, values and indices, for a cotangent that is IndexedSlices."""
-    return _vjp_program(program, given, needed, slices=True)
-
-
-def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool) -> Any:
     key = (given, needed, slices, transposes(program))
-    known = program.derived.get(key)
+    known: tuple[Program, tuple[Any, ...]] | None = program.derived.get(key)
     if known is not None:
         return known
-    count = len(program.parameters) - len(program.constants)
+    count, avals = arity(program), program.results
     parameters = [leaf(a, None) for a in program.parameters[:count]]
-    seeds = [leaf(program.aval_of(program.outputs[i]), None) for i in given]
+    seeds = [leaf(avals[i], None) for i in given]
     with tracing.inner() as trace:
         trace.overrides = None  # overrides apply to ops recorded in their context, not to these
         outputs = tracing.inline(program, parameters)

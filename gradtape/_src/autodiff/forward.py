@@ -12,8 +12,9 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.options import UnconnectedGradients
 from gradtape._src.autodiff.recording import Recording
-from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
+from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
@@ -129,9 +130,8 @@ def _open_again(references: Sequence[weakref.ref[Recording]]) -> Iterator[None]:
     """Open tapes that were closed, as an accumulator's results count as computed in its context."""
     with contextlib.ExitStack() as stack:
         for reference in references:
-            tape = reference()
-            if tape is not None and tape.go_on():
-                stack.push(tape)
+            if (tape := reference()) is not None:
+                stack.enter_context(tape.going_on())
         yield
 
 

@@ -10,7 +10,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.core.base.errors import ResourceExhaustedError
 from gradtape._src.core.platform import memory
 from gradtape._src.core.programs.program import Node, Program, Trace
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values.aval import Aval, bytes_of
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import ones, reshape, transpose
@@ -41,24 +41,20 @@ class JacobianRows:
         self._check(plan.program, seeds[0].node.aval.shape[0], "row")
         return plan.apply(traces, seeds, vectorized=True, chunk=self.chunk)
 
-    def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
-        """Return the Jacobians of `target` for each source of a plan with one seed; shape target.shape + source.shape."""
-        results: list[Tensor | None] = [None] * len(plan.layout)
-        if not plan.program.outputs:
-            return results
-        sizes = [plan.program.aval_of(r).size for r in plan.program.outputs]
-        columns = self._columns(plan.program, sum(sizes), target.size)
+    def by_columns(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None] | None:
+        """Return the Jacobians of `target` for each source of a plan with one seed: target.shape + source.shape.
+
+        None if rows are cheaper.
+        """
+        program = plan.program
+        if not program.outputs:
+            return [None] * len(plan.layout)
+        sources = program.results
+        columns = self._columns(program, sum([source.size for source in sources]), target.size)
         if columns is None:
-            seeds = reshape(eye(target.size, dtype=target.type), (target.size, *target.shape))
-            for i, rows in enumerate(self.apply(plan, traces, [seeds])):
-                if rows is not None:
-                    results[i] = reshape(rows, (*target.shape, *extents_of(rows)[1:]))
-            return results
+            return None
         shared = [ones(target.shape, target.type).node, *plan.inputs(traces)]
-        for i, place in enumerate(plan.layout):
-            if place is not None and columns[place] is not None:
-                results[i] = self._by_columns(columns[place], shared, plan.program.aval_of(plan.program.outputs[place]), target)
-        return results
+        return [None if at is None else self._by_columns(columns[at], shared, sources[at], target) for at in plan.layout]
 
     def _columns(self, program: Program, sources: int, target: int) -> list[Program] | None:
         """Return the transposes of a gradient Program, one for each output; None if rows are cheaper."""
@@ -91,7 +87,7 @@ class JacobianRows:
         """
         if self.chunk is not None:
             return
-        result = count * bytes_of(tuple([program.aval_of(r) for r in program.outputs]))
+        result = count * bytes_of(program.results)
         row = peak_bytes(program)
         available = memory.available()
         if result + count * row <= available:

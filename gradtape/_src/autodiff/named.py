@@ -73,8 +73,7 @@ def _given(tape: Recording) -> Iterator[tuple[str, list[Node]]]:
     seen = set()
     for segment in tape._segments:
         for position, name, nodes in segment.trace.names:
-            within = segment.start <= position and (segment.stop is None or position <= segment.stop)
-            if nodes and within and (name, nodes[0]) not in seen:
+            if nodes and segment.start <= position <= segment.until and (name, nodes[0]) not in seen:
                 seen.add((name, nodes[0]))
                 yield name, list(nodes)
 

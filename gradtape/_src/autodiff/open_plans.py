@@ -9,13 +9,12 @@ the batches of an epoch have two. A record for which the rules choose otherwise 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry
-from gradtape._src.autodiff.plan import Place, Places, Plan
+from gradtape._src.autodiff.plan import Plan, Record
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.constant_folding import EXTENT
 from gradtape._src.core.engine.instance import Symbols
@@ -25,9 +24,7 @@ from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, as_number, unknown
 from gradtape._src.core.values.ways import Guide, following
 
-T = TypeVar("T")
 Extents = Mapping[Atom, int]
-Twins = Mapping[Node, Node]
 Made = tuple[Plan, Any]  # (a Plan, further data of the maker about the record's form)
 TRIES = 4  # records of one form for which an open Plan is tried
 PATIENCE = 1  # records before these, besides the first
@@ -39,14 +36,14 @@ class Apart(Exception):
     """Two contents differ in more than numbers."""
 
 
-def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made]) -> Made:
-    """Return the Plan that `make` derives from the `entries` of a record, or the open Plan of its form with its numbers.
+def planned(key: tuple[Any, ...], record: Record, make: Callable[[Record], Made]) -> Made:
+    """Return the Plan that `make` derives from a record, or the open Plan of its form with its numbers.
 
-    `key` is the key of the Plan and begins with the structure of the record. `make` takes a map from nodes to their twins with
-    symbols; an empty one gives the record's own Plan.
+    `key` is the key of the Plan and begins with the structure of the record.
     """
     if engine.local.trace.parent is not None:
-        return make({})
+        return make(record)
+    places = record.places
     form = (*[(structure.form, start, link) for structure, start, link in places.structure], *key[1:])
     content: list[Any] = []
     for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
@@ -54,8 +51,8 @@ def planned(key: tuple[Any, ...], places: Places, entries: Sequence[Entry], make
     known: Form | None = forms.find(form)
     if known is None:
         forms.keep(form, Form(content))
-        return make({})
-    return known.planned(content, places, entries, make)
+        return make(record)
+    return known.planned(content, record, make)
 
 
 class Form:
@@ -65,21 +62,19 @@ class Form:
         self._first, self._tries = first, TRIES + PATIENCE
         self._open: list[OpenPlan] = []
 
-    def planned(self, content: list[Any], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made]) -> Made:
+    def planned(self, content: list[Any], record: Record, make: Callable[[Record], Made]) -> Made:
         """Return the Plan for a content, as `planned`."""
         for opened in self._open:
             if (extents := opened.extents(content)) is not None and opened.way.fits(extents):
                 return opened.at(extents)
-        own = make({})
+        own = make(record)
         if self._tries:
             self._tries -= 1
-            if self._tries < TRIES and (opened_now := self._opened(content, places, entries, make, own)) is not None:
+            if self._tries < TRIES and (opened_now := self._opened(content, record, make, own)) is not None:
                 self._open.append(opened_now)
         return own
 
-    def _opened(
-        self, content: list[Any], places: Places, entries: Sequence[Entry], make: Callable[[Twins], Made], own: Made
-    ) -> OpenPlan | None:
+    def _opened(self, content: list[Any], record: Record, make: Callable[[Record], Made], own: Made) -> OpenPlan | None:
         """Return the open Plan; None if a gradient rule needs numbers, or the Plan at its numbers differs from `own`."""
         symbols: dict[tuple[int, int], Dim] = {}
         try:
@@ -87,7 +82,7 @@ class Form:
             extents = {dim.symbol: numbers[1] for numbers, dim in symbols.items()}
             way = Guide(extents)
             with following(way):
-                plan, more = make(_twins(places, entries, common))
+                plan, more = make(record.with_twins(_twins(record, common)))
             opened = OpenPlan(common, way, plan, more)
             return opened if _are_equal(opened.at(extents)[0], own[0]) else None
         except Exception:  # a rule that fails on symbols: records of this form get their own Plans
@@ -167,10 +162,10 @@ def _pattern(extents: Extents) -> list[int]:
     return [first.setdefault(extents[symbol], place) for place, symbol in enumerate(sorted(extents))]
 
 
-def _twins(places: Places, entries: Sequence[Entry], content: Sequence[Any]) -> dict[Node, Node]:
+def _twins(record: Record, content: Sequence[Any]) -> dict[Node, Node]:
     """Return, for each node of a record, a twin with the Aval and the attributes of an open content."""
     twins: dict[Node, Node] = {}
-    at = iter(content)
+    at, places = iter(content), record.places
     for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
         nodes = trace.nodes[: len(structure.keys)]
         of_leaves = [next(at) for _ in structure.avals]
@@ -179,30 +174,9 @@ def _twins(places: Places, entries: Sequence[Entry], content: Sequence[Any]) -> 
             twins.setdefault(node, Node(node.key, None, one, None, node.index, node.code, node.offset))
         for node in nodes:
             twins[node].key = (node.key[0], next(at), *node.key[2:])
-    for entry in entries:
+    for entry in record.entries:
         twins[entry.node].inputs = tuple([twins.get(source, source) for source in entry.inputs])
     return twins
-
-
-class Put:
-    """The substitution of twins for the nodes of a record. `places` has the places of the twins and of additional nodes."""
-
-    def __init__(self, twins: Twins, numbers: Mapping[Node, Place], places: Places) -> None:
-        self._twins = twins
-        found = {twin: places.find(node) for node, twin in twins.items()}
-        self.places = {**numbers, **{twin: place for twin, place in found.items() if place is not None}}
-
-    def nodes(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return nodes, or their twins."""
-        return [self._twins.get(node, node) for node in nodes]
-
-    def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Return the entries of a record, for its twins."""
-        return [Entry(self._twins[e.node], self._twins[e.node].inputs, e.rule) for e in entries] if self._twins else entries
-
-    def of(self, values: Mapping[Node, T]) -> Mapping[Node, T]:
-        """Return a map from nodes to values with twins as its keys."""
-        return {self._twins.get(node, node): value for node, value in values.items()} if self._twins else values
 
 
 def _with_constants(program: Program) -> Program:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff import backward
 from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed
-from gradtape._src.autodiff.open_plans import Made, Put, Twins, planned
-from gradtape._src.autodiff.plan import Place, Places, Plan, close_plan, stand_ins
+from gradtape._src.autodiff.open_plans import Made, planned
+from gradtape._src.autodiff.plan import Places, Plan, Record, close_plan
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.program import RAN, Cache, Node, leaf
 from gradtape._src.core.tensors.indexed_slices import dense
@@ -60,7 +60,7 @@ def long(segments: Sequence[Segment]) -> bool:
     """Return whether a record is so long that it is differentiated in pieces."""
     if engine.local.trace.parent is not None:
         return False
-    return sum([len(s.trace.nodes) if s.stop is None else s.stop - s.start for s in segments]) > LONG
+    return sum([s.until - s.start for s in segments]) > LONG
 
 
 class Pieces:
@@ -80,9 +80,7 @@ class Pieces:
         serial, index = node.origin or (0 if node.trace is None else node.trace.serial, node.index)
         for number in self._parts.get(serial, ()):
             segment = self._segments[number]
-            nodes = segment.trace.nodes
-            stop = len(nodes) if segment.stop is None else segment.stop
-            if segment.start <= index < stop and nodes[index] is node:
+            if segment.start <= index < segment.until and segment.trace.nodes[index] is node:
                 return number
         return None
 
@@ -129,37 +127,23 @@ class Pieces:
         if found is None:
             local = {node: at for node, at in zip(seen, since, strict=True) if at is not None}
             inside = {entry.node for entry in entries}.difference(wanted)
-            numbers = stand_ins(entries, places)
 
-            def make(twins: Twins) -> Made:
-                return _plan(entries, places, local, list(seeds), inside, numbers, twins)
+            def make(record: Record) -> Made:
+                return _plan(record, local, list(seeds), inside)
 
-            found = plans.keep(key, planned(key, places, entries, make))
+            found = plans.keep(key, planned(key, Record(entries, places), make))
         plan, references = found
         results = plan.apply([trace], [dense(cotangent) for cotangent in seeds.values()])
         nodes = [trace.node(reference) for reference in references]
         return [(again.get(node, node), result) for node, result in zip(nodes, results, strict=True)]
 
 
-def _plan(
-    entries: Sequence[Entry],
-    places: Places,
-    active: Mapping[Node, int],
-    seeded: Sequence[Node],
-    inside: set[Node],
-    numbers: Mapping[Node, Place],
-    twins: Twins,
-) -> tuple[Plan, list[int]]:
-    """Return the Plan of one segment, and the references of the nodes whose cotangents it gives: all but those `inside`.
-
-    `twins` stand in the places of nodes, as `numbers` do.
-    """
-    put = Put(twins, numbers, places)
-    seeded = put.nodes(seeded)
+def _plan(record: Record, active: Mapping[Node, int], seeded: Sequence[Node], inside: set[Node]) -> tuple[Plan, list[int]]:
+    """Return the Plan of one segment, and the references of the nodes whose cotangents it gives: all but those `inside`."""
+    seeded, inside = record.nodes(seeded), set(record.nodes(inside))
     seeds = [EagerTensor(leaf(node.aval, None)) for node in seeded]
-    inside = set(put.nodes(inside))
     with tracing.inner() as inner:
-        total = reverse(put.entries(entries), put.of(active), dict(zip(seeded, seeds, strict=True)))
+        total = reverse(record.entries, record.of(active), dict(zip(seeded, seeds, strict=True)))
         results = {node: cotangent for node, cotangent in total.items() if node not in inside}
-        plan = close_plan(inner, list(results.values()), [seed.node for seed in seeds], put.places, places)
-    return plan, [(put.places.get(node) or places.find(node))[1] for node in results]  # type: ignore[index]  # it has a place
+        plan = close_plan(inner, list(results.values()), [seed.node for seed in seeds], record)
+    return plan, [record.place(node)[1] for node in results]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.vectorized import call_vectorized
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment, Source
     from gradtape._src.core.tensors.variable import Variable
 
+T = TypeVar("T")
 Place = tuple[int, int]  # (segment number, reference in its trace)
 NOWHERE = None, None
 
@@ -35,10 +37,9 @@ class Places:
         structure = []
         for number, segment in enumerate(segments):
             trace = segment.trace
-            stop = len(trace.nodes) if segment.stop is None else segment.stop
             leaves = len(trace.leaves) if segment.leaves is None else segment.leaves
             link = self._link(number, trace.leaves[:leaves]) if len(segments) > 1 else None
-            structure.append((structure_of(trace, stop, leaves), segment.start, link))
+            structure.append((structure_of(trace, segment.until, leaves), segment.start, link))
         self.structure = tuple(structure)
 
     def _link(self, number: int, leaves: Sequence[Node]) -> tuple[Place | None, ...]:
@@ -146,35 +147,60 @@ class Plan:
         return results
 
 
-def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
-    """Replace each Python number that an entry uses by a leaf of its own; return the places of these leaves.
+class Record:
+    """A tape's record from which a Plan is made: its `entries`, and the `places` of their nodes.
 
-    All uses of a number share a leaf, in gradient functions too. In a plan the forward pass's numbers are parameters, and those
-    of gradient functions are constants.
+    Each Python number that an entry uses is replaced by a leaf of its own. All uses of a number share a leaf, in gradient
+    functions too. In a plan the forward pass's numbers are parameters, and those of gradient functions are constants. In an open
+    Plan all nodes are replaced by twins with symbols.
     """
-    numbers: dict[Node, Place] = {}
-    for entry in entries:
-        if any(source.index == NUMBER for source in entry.inputs):
-            key = entry.node.key
-            references = key[3:] if key[0] is RAN else key[2:]
-            segment, _ = places.find(entry.node)  # type: ignore[misc]  # what was recorded has a place
-            inputs = []
-            for source, reference in zip(entry.inputs, references, strict=True):
-                if source.index == NUMBER:
-                    source = leaf(source.aval, None)
-                    numbers[source] = segment, reference
-                inputs.append(source)
-            entry.inputs = tuple(inputs)
-    return numbers
+
+    def __init__(self, entries: Sequence[Entry], places: Places) -> None:
+        self.entries, self.places = entries, places
+        self._twins: Mapping[Node, Node] = {}
+        self._known: dict[Node, Place] = {}  # the places of nodes that stand for others
+        for entry in entries:
+            if any(source.index == NUMBER for source in entry.inputs):
+                key = entry.node.key
+                references = key[3:] if key[0] is RAN else key[2:]
+                segment, _ = self.place(entry.node)
+                inputs = []
+                for source, reference in zip(entry.inputs, references, strict=True):
+                    if source.index == NUMBER:
+                        source = leaf(source.aval, None)
+                        self._known[source] = segment, reference
+                    inputs.append(source)
+                entry.inputs = tuple(inputs)
+
+    def with_twins(self, twins: Mapping[Node, Node]) -> Record:
+        """Return the record with twins of its nodes."""
+        made = copy.copy(self)
+        made._twins, found = twins, {twin: self.places.find(node) for node, twin in twins.items()}
+        made._known = self._known | {twin: place for twin, place in found.items() if place is not None}
+        made.entries = [Entry(twins[e.node], twins[e.node].inputs, e.rule) for e in self.entries]
+        return made
+
+    def find(self, node: Node) -> Place | None:
+        """Return the place of a node or twin, or None."""
+        return self._known.get(node) or self.places.find(node)
+
+    def place(self, node: Node) -> Place:
+        """Return the place of a node that was recorded, or of its twin."""
+        found = self.find(node)
+        assert found is not None, "what was recorded has a place"
+        return found
+
+    def nodes(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return nodes, or their twins."""
+        return [self._twins.get(node, node) for node in nodes]
+
+    def of(self, values: Mapping[Node, T]) -> Mapping[Node, T]:
+        """Return a map from nodes to values with twins as its keys."""
+        return {self._twins.get(node, node): value for node, value in values.items()} if self._twins else values
 
 
-def close_plan(
-    trace: Trace, results: Sequence[Any], seeds: Sequence[Node], numbers: Mapping[Node, Place], places: Places
-) -> Plan:
-    """Return the Plan from `seeds` and forward values to `results`, which were recorded in the inner `trace`.
-
-    `numbers` has the places of nodes that stand for those of the record.
-    """
+def close_plan(trace: Trace, results: Sequence[Any], seeds: Sequence[Node], record: Record) -> Plan:
+    """Return the Plan from `seeds` and forward values to `results`, which were recorded in the inner `trace`."""
     flat: list[Node] = []
     layout: list[Any] = []
     for result in results:
@@ -189,11 +215,9 @@ def close_plan(
     tracing.enter(trace, flat)
     forward, where, seeded = [], [], set(seeds)
     for node in trace.leaves:
-        if node.index != NUMBER and node not in seeded:
-            found = numbers.get(node) or places.find(node)
-            if found is not None:
-                forward.append(node)
-                where.append(found)
+        if node.index != NUMBER and node not in seeded and (found := record.find(node)) is not None:
+            forward.append(node)
+            where.append(found)
     program = tracing.close(trace, flat, [*seeds, *forward])
     trace.forget()
     return Plan(program, where, layout)

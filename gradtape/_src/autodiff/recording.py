@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 from weakref import ref
 
@@ -49,9 +49,14 @@ class Segment:
         if self.stop is None:
             self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
 
+    @property
+    def until(self) -> int:
+        """The index after its last node so far."""
+        return len(self.trace.nodes) if self.stop is None else self.stop
+
     def holds(self, node: Node) -> bool:
         """Return whether a node was recorded in this segment."""
-        return node.trace is self.trace and node.index >= self.start and (self.stop is None or node.index < self.stop)
+        return node.trace is self.trace and self.start <= node.index < self.until
 
 
 def _leads_back(node: Node, variable: Variable, segments: Sequence[Segment], reads: Sequence[Read]) -> bool:
@@ -103,7 +108,7 @@ class Recording:
                 "block first, or make a second tape."
             )
         state = engine.local
-        if state.trace.parent is None and not any(t() is not None for t in state.tapes):
+        if state.trace.parent is None and not engine.taped():
             engine.flush()  # rule 2: the previous step is a separate program
             state.anchor = None
             state.trace.limit = engine.LIMIT
@@ -126,17 +131,12 @@ class Recording:
             if hooks.watch.taped is not None:
                 hooks.watch.taped(self._record, True)
 
-    def go_on(self) -> bool:
-        """Open a closed tape again, unless it is used up; return whether it was opened."""
-        if self._recording or self._paused or self._used or not self._segments:
-            return False
-        self.open_quietly()
-        return True
-
     @contextlib.contextmanager
     def going_on(self) -> Iterator[None]:
         """Open a context whose ops count as recorded by the tape, if that is closed and not used up."""
-        opened = self.go_on()
+        opened = bool(self._segments) and not (self._recording or self._paused or self._used)
+        if opened:
+            self.open_quietly()
         try:
             yield
         finally:
@@ -160,7 +160,7 @@ class Recording:
     def _note(self) -> None:
         """Update the journal's entry of this tape."""
         record, segments = self._record, self._segments
-        record.segments = [(s.trace.serial, s.start, len(s.trace.nodes) if s.stop is None else s.stop) for s in segments]
+        record.segments = [(s.trace.serial, s.start, s.until) for s in segments]
         if not self._watches:
             return
         record.watches = [
@@ -202,12 +202,11 @@ class Recording:
                 )
                 continue
             segment = self._segments[-1]
-            position = len(segment.trace.nodes) if segment.stop is None else segment.stop
             if isinstance(item, Variable):
                 self._variables.append(item)
-                self._watches.append((len(self._segments) - 1, position, item.held(), item))
+                self._watches.append((len(self._segments) - 1, segment.until, item.held(), item))
             else:
-                self._watches.append((len(self._segments) - 1, position, item.node, None))
+                self._watches.append((len(self._segments) - 1, segment.until, item.node, None))
 
     @public
     def get_tensor_by_name(self, name: str, index: int | None = None) -> Tensor:
@@ -357,33 +356,31 @@ class Recording:
             segment.trace.tapes.append(ref(copy))
         return copy
 
-    def _entries(self) -> tuple[list[Entry], list[int]]:
-        """Return the record as a list of `Entry`, and the index of each segment's first entry."""
+    def _entries(self) -> tuple[list[Entry], dict[int, int]]:
+        """Return the record as a list of `Entry`, and by how much each segment's entries are behind their place in the trace."""
         entries: list[Any] = []
-        offsets: list[int] = []
-        for segment in self._segments:
-            offsets.append(len(entries) - segment.start)
+        offsets: dict[int, int] = {}
+        for number, segment in enumerate(self._segments):
+            offsets[number] = len(entries) - segment.start
             entries += self._entries_of(segment)
         return entries, offsets
 
     def _entries_of(self, segment: Segment) -> list[Entry]:
         trace = segment.trace
-        stop = len(trace.nodes) if segment.stop is None else segment.stop
         inputs = trace.inputs
         return [
             Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index))
-            for index, node in enumerate(trace.nodes[segment.start : stop], segment.start)
+            for index, node in enumerate(trace.nodes[segment.start : segment.until], segment.start)
         ]
 
-    def _starts(self, offsets: list[int], reads: list[Read]) -> dict[Node, int]:
-        """Return the watched nodes, each with the entry position from which its use counts."""
+    def _starts(self, offsets: Mapping[int, int], reads: list[Read]) -> dict[Node, int]:
+        """Return the nodes watched in segments that have `offsets`, each with the entry position from which its use counts."""
         starts: dict[Node, int] = {}
-        for number, position, _, node in reads:
-            at = position + offsets[number]
-            starts[node] = min(at, starts.get(node, at))
-        for number, position, node, _ in self._watched_nodes():
-            at = max(position + offsets[number], 0)
-            starts[node] = min(at, starts.get(node, at))
+        watched = [(number, position, node) for number, position, node, _ in self._watched_nodes()]
+        for number, position, node in [*[(number, position, node) for number, position, _, node in reads], *watched]:
+            if number in offsets:
+                at = max(position + offsets[number], 0)
+                starts[node] = min(at, starts.get(node, at))
         return starts
 
     def residual_indices(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
@@ -396,12 +393,7 @@ class Recording:
             if number < 0:
                 return ()
         segment = self._segments[number]
-        starts: dict[Node, int] = {}
-        for of, position, node in [(n, p, x) for n, p, _, x in self._reads(number)] + [
-            (n, p, x) for n, p, x, _ in self._watched_nodes()
-        ]:
-            if of == number:
-                starts[node] = min(position - segment.start, starts.get(node, len(trace.nodes)))
+        starts = self._starts({number: -segment.start}, self._reads(number))
         for node in trace.leaves:
             if node in self._active:
                 starts[node] = 0

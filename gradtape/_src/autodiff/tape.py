@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, local, reverse, summed
 from gradtape._src.autodiff.jacobian import JacobianRows
-from gradtape._src.autodiff.open_plans import Made, Put, Twins, planned
+from gradtape._src.autodiff.open_plans import Made, planned
+from gradtape._src.autodiff.options import NONE, UnconnectedGradients
 from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
-from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
+from gradtape._src.autodiff.plan import Places, Plan, Record, close_plan, sought
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, are_plain, inexact, logger
 from gradtape._src.autodiff.sources import VALUES, in_rows, no_tensor, values_of
-from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
@@ -46,7 +46,7 @@ UNPLANNED = object()  # the gradient contains user code, which runs in each call
 PIECES: Any = object()  # the gradient is taken in pieces
 
 
-@hides("go_on going_on moved open_quietly residual_indices stacked_gradients")
+@hides("going_on moved open_quietly residual_indices stacked_gradients")
 class GradientTape(Recording):
     """Records ops for automatic differentiation.
 
@@ -184,10 +184,7 @@ class GradientTape(Recording):
     ) -> list[Any] | None:
         """Return gradients that a graph computes when it runs, because shapes are unknown; None if they are known."""
         entries, offsets = self._entries()
-        reads = self._reads()
-        on_tape = active_nodes(entries, self._starts(offsets, reads))
-        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
-        active = leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+        _, wanted, active = self._between(entries, offsets, sources)
         if not hooks.graphs.keeps(graph, active):
             return None
         pairs = [(handle(self._target_node(y)), d) for y, d in zip(targets, given, strict=True)]
@@ -214,30 +211,34 @@ class GradientTape(Recording):
                 read.setdefault(id(variable), {})[node] = None
         return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
 
+    def _between(
+        self, entries: Sequence[Entry], offsets: Mapping[int, int], sources: Sequence[Source]
+    ) -> tuple[dict[Node, int], list[list[Node]], dict[Node, int]]:
+        """Return the nodes on the tape, the nodes of each source among them, and those that depend on the sources."""
+        reads = self._reads()
+        on_tape = active_nodes(entries, self._starts(offsets, reads))
+        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
+        return on_tape, wanted, leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+
     def _walk(
         self,
         targets: Sequence[Source],
         sources: Sequence[Source],
         given: Sequence[Tensor | None],
-        entries: list[Entry] | None = None,
         pieces: bool = False,
-        put: Put | None = None,
+        record: Record | None = None,
     ) -> list[Any]:
         """Differentiate by walking the record, and record the gradient's ops.
 
-        With `pieces`, or for a long record, it is taken in pieces if that is possible. `put` replaces its nodes by twins.
+        With `pieces`, or for a long record, it is taken in pieces if that is possible. `record` is the record of a Plan.
         """
-        recorded, offsets = self._entries()
-        entries = recorded if entries is None else entries
-        reads = self._reads()
-        on_tape = active_nodes(entries, self._starts(offsets, reads))
-        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
-        active = leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+        entries, offsets = self._entries()
+        on_tape, wanted, active = self._between(entries, offsets, sources)
         cotangents: dict[Node, Any] = {}
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                like = node if put is None else put.nodes([node])[0]
+                like = node if record is None else record.nodes([node])[0]
                 d = _ones_for(target, like.aval) if d is None else identity(d)  # a rule may treat a broadcast specially
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
@@ -250,15 +251,15 @@ class GradientTape(Recording):
                     raise no_gradient(node.op.type)
         if not cotangents:
             return [None] * len(sources)
-        in_pieces = recorded is entries and not self._recording and (pieces or long(self._segments))
+        in_pieces = record is None and not self._recording and (pieces or long(self._segments))
         if in_pieces and separable(self._segments, entries):
-            bases = [offset + segment.start for offset, segment in zip(offsets, self._segments, strict=True)]
+            bases = [offsets[number] + segment.start for number, segment in enumerate(self._segments)]
             total = Pieces(self._segments, bases, wanted).reverse(entries, active, cotangents)
-        elif put is None:
+        elif record is None:
             total = reverse(entries, active, cotangents)
         else:
-            wanted = [put.nodes(nodes) for nodes in wanted]
-            total = reverse(put.entries(entries), put.of(active), put.of(cotangents))
+            wanted = [record.nodes(nodes) for nodes in wanted]
+            total = reverse(record.entries, record.of(active), record.of(cotangents))
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
 
     def _target_node(self, target: Source) -> Node:
@@ -318,21 +319,19 @@ class GradientTape(Recording):
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
             return UNPLANNED
-        numbers = stand_ins(entries, places)
 
-        def make(twins: Twins) -> Made:
-            put = Put(twins, numbers, places)
-            nodes = put.nodes([self._target_node(target) for target in targets])
+        def make(record: Record) -> Made:
+            nodes = record.nodes([self._target_node(target) for target in targets])
             pairs = zip(nodes, given, strict=True)
             avals = [None if d is None else aval(node.aval.shape, d.node.aval.dtype) for node, d in pairs]
             seeds = [None if of is None else EagerTensor(leaf(of, None)) for of in avals]
             with tracing.inner() as inner:
-                results = self._walk(targets, sources, seeds, entries, put=put)
+                results = self._walk(targets, sources, seeds, record=record)
                 if dense:
                     results = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in results]
-                return close_plan(inner, results, [s.node for s in seeds if s is not None], put.places, places), None
+                return close_plan(inner, results, [s.node for s in seeds if s is not None], record), None
 
-        return planned(key, places, entries, make)[0]
+        return planned(key, Record(entries, places), make)[0]
 
     def __repr__(self) -> str:
         kind = "persistent" if self._persistent else "for one gradient"
@@ -446,11 +445,11 @@ class GradientTape(Recording):
             return [None] * len(sources)
         with setting(transposing=rows.mode == "forward"):
             plan = self._plan([target], sources, [_one_of(of)], dense=True)
-        if plan is not None:
-            results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
-        else:
-            seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
-            stacked = self._row_by_row([target], sources, [seeds])
+        traces = [segment.trace for segment in self._segments]
+        results = None if plan is None else rows.by_columns(plan, traces, of)
+        if results is None:
+            seeds = [reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))]
+            stacked = self._row_by_row([target], sources, seeds) if plan is None else rows.apply(plan, traces, seeds)
             results = [None if r is None else reshape(r, (*of.shape, *extents_of(r)[1:])) for r in stacked]
         if isinstance(target, Variable) and any(r is None for r in results):
             identity = reshape(eye(of.size, dtype=of.type), (*of.shape, *of.shape))

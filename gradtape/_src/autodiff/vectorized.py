@@ -41,8 +41,7 @@ def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: 
 
 def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Aval, ...]:
     count = next(a.shape[0] for a, m in zip(avals, mapped, strict=True) if m)
-    results = [program.aval_of(r) for r in program.outputs]
-    return tuple([aval((count, *r.shape), r.dtype) for r in results])
+    return tuple([aval((count, *r.shape), r.dtype) for r in program.results])
 
 
 class Vectorized(NamedTuple):
@@ -67,8 +66,7 @@ def _row_by_row(interpreter: Interpreter, attrs: Vectorized, inputs: Sequence[An
 
     rows = [interpreter.call(program, given(at)) for at in range(count)]
     columns = zip(*rows, strict=True) if rows else [()] * len(program.outputs)
-    avals = [program.aval_of(r) for r in program.outputs]
-    return [interpreter.stacked(column, of, count) for column, of in zip(columns, avals, strict=True)]
+    return [interpreter.stacked(column, of, count) for column, of in zip(columns, program.results, strict=True)]
 
 
 VECTORIZED_CALL = define(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fit, type_of
+from gradtape._src.control.function_type import FunctionType, Kind, Parameter, fitted, nested, type_of
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.control.scope import TENSOR, ResultStructure
 from gradtape._src.core.base.ambient import setting
@@ -45,13 +46,8 @@ class Arguments(ResultStructure):
         numbers: dict[int, int] = {}
         key: list[Any] = []
         for x in self.leaves:
-            if isinstance(x, Tensor):
-                node = x.node
-                self.nodes.append(node)
-                self.fixed.append(TENSOR)
-                key.append(node.aval)
-            elif hasattr(x, "__array__") and not isinstance(x, (Stored, type, np.str_)):
-                node = tensor(x).node
+            if isinstance(x, Tensor) or (hasattr(x, "__array__") and not isinstance(x, (Stored, type, np.str_))):
+                node = x.node if isinstance(x, Tensor) else tensor(x).node
                 self.nodes.append(node)
                 self.fixed.append(TENSOR)
                 key.append(node.aval)
@@ -238,16 +234,10 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     """
     symbols = [leaf(node.aval, None) for node in arguments.nodes]
     args, kwargs = arguments.pack(symbols)
-    kinds = inspect.Parameter
-    positional = [p.name for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in signature.parameters.values() if p.kind is kinds.VAR_POSITIONAL), "args")
-    names = [positional[i] if i < len(positional) else f"{rest}_{i - len(positional)}" for i in range(len(args))]
-    for i, spec in enumerate(specs or ()):
-        if isinstance(spec, TensorSpec) and spec.name and i < len(names):
-            names[i] = spec.name
+    stated = [spec.name if isinstance(spec, TensorSpec) else None for spec in (specs or ())[: len(args)]]
     named = [
-        (name, x.node)
-        for name, value in [*zip(names, args, strict=True), *kwargs.items()]
+        (own or name, x.node)
+        for own, (name, _, value) in itertools.zip_longest(stated, spread(signature, args, kwargs))
         for x in nest.flatten(value, expand_composites=True)
         if isinstance(x, Tensor) and x.node in symbols
     ]
@@ -260,8 +250,26 @@ def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: 
     return symbols
 
 
+def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return `(name, kind, value)` of each argument of a call, with `*args` and `**kwargs` one by one."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    positional = any(p.kind is Kind.VAR_POSITIONAL for p in signature.parameters.values())
+    found: list[tuple[str, Any, Any]] = []
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is Kind.VAR_POSITIONAL:
+            found += [(f"{name}_{i}", Kind.POSITIONAL_ONLY, v) for i, v in enumerate(value)]
+        elif kind is Kind.VAR_KEYWORD:
+            found += [(n, Kind.KEYWORD_ONLY, value[n]) for n in sorted(value)]
+        else:
+            found.append((name, Kind.POSITIONAL_ONLY if positional and kind is Kind.POSITIONAL_OR_KEYWORD else kind, value))
+    last = [entry for entry in found if entry[1] is Kind.KEYWORD_ONLY]  # sorted by name, as in a nest
+    return [*found[: len(found) - len(last)], *sorted(last, key=lambda entry: entry[0])]
+
+
 class Signature:
-    """The parameters of a Python function; `wanted` maps each constrained parameter to a nest of TensorSpecs and values.
+    """The parameters of a Python function; `type` has them with the nests of TensorSpecs and values that constrain them.
 
     With an input signature, a parameter without a spec always has its default value. `*args` take the remaining specs; `**kwargs`
     are not allowed.
@@ -275,23 +283,29 @@ class Signature:
                 [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)], return_annotation=Any
             )
         self.specs = None if input_signature is None else tuple(input_signature)
-        self.wanted: dict[str, Any] = {}
+        wanted = {}
         if self.specs is not None:
             _check_specs(self.specs)
-            self._constrain(list(self.specs))
-        kinds = [p.kind for p in self.parameters.parameters.values()]
+            wanted = self._constrained(list(self.specs))
+        parameters = self.parameters.parameters.values()
+        types = {name: type_of(value) for name, value in wanted.items()}
+        self.type = FunctionType(
+            [Parameter(p.name, p.kind, default=p.default, annotation=types.get(p.name, p.empty)) for p in parameters]
+        )
+        kinds = [p.kind for p in parameters]
         self.simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds) and input_signature is None
         self.count = len(kinds)
 
-    def _constrain(self, specs: list[Any]) -> None:
-        """Assign the specs to the parameters in order; parameters without a spec must have a default."""
+    def _constrained(self, specs: list[Any]) -> dict[str, Any]:
+        """Assign the specs to the parameters in order, and return them by name; parameters without a spec must have a default."""
         kept: list[inspect.Parameter] = []
+        wanted: dict[str, Any] = {}
         positional = any(p.kind is Kind.VAR_POSITIONAL for p in self.parameters.parameters.values())
         for p in self.parameters.parameters.values():
             if p.kind is Kind.VAR_POSITIONAL:
                 for i, spec in enumerate(specs):
                     kept.append(inspect.Parameter(f"{p.name}_{i}", Kind.POSITIONAL_ONLY))
-                    self.wanted[kept[-1].name] = spec
+                    wanted[kept[-1].name] = spec
                 specs = []
                 continue
             if p.kind is Kind.VAR_KEYWORD:
@@ -301,18 +315,19 @@ class Signature:
             if p.name != "self":
                 if not specs and p.default is p.empty:
                     raise TypeError(f"input_signature missing type constraint for {p.name}: give a TensorSpec, or a default.")
-                self.wanted[p.name] = specs.pop(0) if specs else nest.map_structure(_spec_of_tensor, p.default)
+                wanted[p.name] = specs.pop(0) if specs else nest.map_structure(_spec_of_tensor, p.default)
             kept.append(p.replace(kind=Kind.POSITIONAL_ONLY) if positional and p.kind is Kind.POSITIONAL_OR_KEYWORD else p)
         if specs:
             raise TypeError(f"input_signature contains {len(specs)} extra type constraints: {specs}.")
         self.parameters = inspect.Signature(kept)
+        return wanted
 
     @property
     def stated(self) -> tuple[list[Any], dict[str, Any]]:
         """The `(args, kwargs)` that an input signature constrains."""
-        named = {p.name for p in self.parameters.parameters.values() if p.kind is Kind.KEYWORD_ONLY}
-        positional = [wanted for name, wanted in self.wanted.items() if name not in named]
-        return positional, {name: wanted for name, wanted in self.wanted.items() if name in named}
+        of = [(p, nested(p.annotation)) for p in self.type.parameters.values() if p.annotation is not p.empty]
+        by_name = {p.name: wanted for p, wanted in of if p.kind is Kind.KEYWORD_ONLY}
+        return [wanted for p, wanted in of if p.kind is not Kind.KEYWORD_ONLY], by_name
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Bind the arguments of a call, with defaults, and convert them to the specs; TypeError if they do not fit."""
@@ -320,31 +335,7 @@ class Signature:
             return args, {}
         if not all(map(str.isidentifier, kwargs)):
             _check_names(list(kwargs))
-        try:
-            bound = self.parameters.bind(*args, **kwargs)
-            bound.apply_defaults()
-            for name, wanted in self.wanted.items():
-                bound.arguments[name] = fit(wanted, bound.arguments[name])
-        except (TypeError, ValueError) as error:
-            raise misfit(error, args, kwargs, self.type) from None
-        return bound.args, bound.kwargs
-
-    @property
-    def type(self) -> FunctionType:
-        """The parameters with the types that constrain them."""
-        parameters = []
-        for p in self.parameters.parameters.values():
-            wanted = type_of(self.wanted[p.name]) if p.name in self.wanted else p.empty
-            parameters.append(Parameter(p.name, p.kind, default=p.default, annotation=wanted))
-        return FunctionType(parameters)
-
-
-def misfit(why: Exception, args: Any, kwargs: Any, signature: FunctionType) -> TypeError:
-    """Return the error for arguments that do not fit."""
-    return TypeError(
-        f"Binding inputs to tf.function failed due to `{why}`. Received args: {args} and kwargs: {kwargs} for signature: "
-        f"{signature!s}."
-    )
+        return fitted(self.type, args, kwargs)
 
 
 def _spec_of_tensor(default: Any) -> Any:

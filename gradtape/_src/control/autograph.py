@@ -189,7 +189,7 @@ _relocated: dict[tuple[types.CodeType, str, int], types.CodeType] = {}
 def transformed(function: Any) -> Any:
     """Transform a plain Python function: operators of this file replace its statements."""
     made, _, source_map = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=OPTIONS))
-    file, first = _file_of(function), function.__code__.co_firstlineno
+    file, first = str(function.__code__.co_filename), function.__code__.co_firstlineno
     key = made.__code__, file, first  # two functions with equal text are transformed to equal code
     code = _relocated.get(key)
     if code is None:
@@ -252,10 +252,6 @@ def _of_a_module(function: Any) -> Any:
     copy = types.FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
     copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, "builtins"
     return copy
-
-
-def _file_of(function: Any) -> str:
-    return str(function.__code__.co_filename)
 
 
 def switched_off() -> bool:

@@ -1,10 +1,10 @@
-"""The values that an `if` or a loop may bind to names, and the list of tensors that a loop carries for its names."""
+"""The names that an `if` or a loop binds, their values, and the list of tensors that a loop carries for them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from malt.operators.variables import Undefined, UndefinedReturnValue
@@ -23,6 +23,20 @@ from gradtape._src.ops.debugging import checks as debugging
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 STRINGS = (str, bytes)
 UNDEFINED = (Undefined, UndefinedReturnValue)
+
+
+class Bound(NamedTuple):
+    """The `names` that a statement binds in the code around it: `get` returns their values, `set` binds other values."""
+
+    names: Sequence[str]
+    get: Callable[[], Any]
+    set: Callable[[Any], None]
+
+    def first(self, count: int) -> Bound:
+        """Return the first `count` names. When these are bound, the others get their present values back."""
+        get, bind = self.get, self.set  # a closure of functions, which `control/frozen` can copy
+        before = get()
+        return Bound(self.names[:count], lambda: get()[:count], lambda values: bind((*values, *before[count:])))
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:
@@ -77,15 +91,15 @@ def check_not_none(name: str, main: Any, other: Any) -> None:
 
 
 class BoundState:
-    """The names that a loop binds, flattened to a list of tensors."""
+    """The `values` of the names that a loop binds, flattened to a list of tensors."""
 
-    def __init__(self, values: Any, names: Sequence[str]) -> None:
-        self.bound = names
+    def __init__(self, bound: Bound, values: Any) -> None:
+        self.bound = bound
         self.names: list[str] = []  # the name of each tensor
         self.parts: list[ResultStructure] = []
         self.tensors: list[Tensor] = []
         self.numbers: list[int] = []  # the positions of tensors that were Python numbers
-        for name, value in zip(names, values, strict=True):
+        for name, value in zip(bound.names, values, strict=True):
             leaves, spec = flatten(value)
             fixed = []
             for x in leaves:
@@ -98,6 +112,16 @@ class BoundState:
                     fixed.append(x)
             self.parts.append(ResultStructure(spec, fixed))
 
+    def bind(self, tensors: Sequence[Any]) -> None:
+        """Bind the names to their values with these tensors."""
+        self.bound.set(self.pack(tensors))
+
+    def after(self, tensors: Sequence[Any], trip: Callable[[], None]) -> list[Tensor]:
+        """Run a trip with these tensors; return those in the names' values after it."""
+        self.bind(tensors)
+        trip()
+        return self.flat(self.bound.get())
+
     def pack(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """Pack these tensors into the structure of the names' values."""
         remaining = iter(tensors)
@@ -107,7 +131,7 @@ class BoundState:
         """Return the tensors in the values after a trip. Other values must be unchanged."""
         result: list[Tensor] = []
         known = iter(self.tensors)
-        for part, value, name in zip(self.parts, values, self.bound, strict=True):
+        for part, value, name in zip(self.parts, values, self.bound.names, strict=True):
             leaves, spec = flatten(value)
             if spec != part.spec:
                 if isinstance(value, TensorArray):
@@ -133,7 +157,7 @@ class BoundState:
         return result
 
 
-def probed(values: Any, run: Callable[[], None], get_state: Any, set_state: Any, growth: Growth | None = None) -> Sequence[Any]:
+def probed(bound: Bound, values: Any, run: Callable[[], None], growth: Growth | None = None) -> Sequence[Any]:
     """Run `run` in a trace that is discarded, with `values` bound to the names; return their values afterwards."""
     found: list[Any] = []
     outer = engine.local.trace.scope
@@ -142,9 +166,9 @@ def probed(values: Any, run: Callable[[], None], get_state: Any, set_state: Any,
         scope.elements, scope.through = Elements([]), outer.through  # the discarded trace draws no elements
 
     def one() -> list[Any]:
-        set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
+        bound.set([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
         run()
-        found.extend(get_state())
+        found.extend(bound.get())
         return []
 
     with contextlib.nullcontext() if growth is None else growth.in_loop():
@@ -152,39 +176,32 @@ def probed(values: Any, run: Callable[[], None], get_state: Any, set_state: Any,
     return found
 
 
-def defined(
-    get_state: Any,
-    set_state: Any,
-    run: Callable[[], None],
-    names: Sequence[str],
-    runs: Callable[[], Any],
-    growth: Growth | None = None,
-) -> Any:
+def defined(bound: Bound, run: Callable[[], None], runs: Callable[[], Any], growth: Growth | None = None) -> Any:
     """Return the values of the names before a loop.
 
     Names first bound inside the loop (or bound to None before it) start as zeros of the shape the loop gives them. A check at
     the call then ensures that the loop `runs` at least once. TensorArrays get room for the loop's writes.
     """
-    values = get_state()
+    values = bound.get()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
         return values
 
     try:
-        found = probed(values, run, get_state, set_state, growth)
+        found = probed(bound, values, run, growth)
     except UnboundLocalError as error:
         raise ValueError(f"{error}: what a loop on tensors reads before it binds it must be defined before the loop.") from None
-    set_state(values)
-    filled, bound = [], []
-    for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
+    bound.set(values)
+    filled, new = [], []
+    for name, before, bound_to in zip(bound.names, settled(values, found, growth), found, strict=True):
         if empty(before) and not empty(bound_to):
             if not returned(name, before):
-                bound.append(name)
+                new.append(name)
             before = zeros_like(bound_to)
         elif before is None and not returned(name, before):
             raise ValueError(f"'{name}' is not allowed to be None before the loop: it is None after one iteration, too.")
         filled.append(before)
     scope: Any = engine.local.trace.scope
-    if bound and not scope.nested:
-        debugging.Assert(runs(), [f"loop must iterate at least once to initialize {', '.join(bound)}"])
-        set_state(values)
+    if new and not scope.nested:
+        debugging.Assert(runs(), [f"loop must iterate at least once to initialize {', '.join(new)}"])
+        bound.set(values)
     return tuple(filled)

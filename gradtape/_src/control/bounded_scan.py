@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, transposes, vjp_program
+from gradtape._src.autodiff.backward import Operation, differentiable_parts, transposes, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.programs import linearized, narrowed, selected
 from gradtape._src.core.base.errors import InvalidArgumentError
@@ -57,8 +57,7 @@ def _scan(
         (final, flag), ys = lax.scan(step, (start, flag), xs, length=None if xs else length, reverse=reverse)
         guards.note(flag)
         return (*final, *ys)
-    outputs = [body.aval_of(r) for r in body.outputs[carry:]]
-    empty = tuple([jnp.zeros((length, *a.shape), a.dtype) for a in outputs])
+    empty = tuple([jnp.zeros((length, *a.shape), a.dtype) for a in body.results[carry:]])
 
     def trip(i: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
         carried, ys = state
@@ -74,8 +73,7 @@ def _scan(
 def _scan_avals(
     *inputs: Aval, body: Program, consts: int, carry: int, length: int, reverse: bool, dynamic: bool, saved: int
 ) -> tuple[Aval, ...]:
-    results = [body.aval_of(r) for r in body.outputs]
-    return (*results[:carry], *[aval((length, *a.shape), a.dtype) for a in results[carry:]])
+    return (*body.results[:carry], *[aval((length, *a.shape), a.dtype) for a in body.results[carry:]])
 
 
 class Scan(NamedTuple):
@@ -121,7 +119,7 @@ def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> li
         rows.append(results[scan.carry : wanted])
     if scan.reverse:
         rows.reverse()
-    avals = [scan.body.aval_of(r) for r in scan.body.outputs[scan.carry : wanted]]
+    avals = scan.body.results[scan.carry : wanted]
     columns: Any = zip(*rows, strict=True) if rows else [()] * len(avals)
     return [
         *carried,
@@ -209,12 +207,6 @@ def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int
     return whole, len(whole.outputs) - len(body.outputs)
 
 
-def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    count = len(program.parameters) - len(program.constants)
-    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    return outputs, tuple([i for i in range(count) if program.parameters[i].inexact])
-
-
 def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
     """Return `linearized(body)` and the positions of the cotangents, cached in `body.derived`.
 
@@ -222,14 +214,13 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
     """
     key = ("linear", consts, carry, transposes(body))
     if key not in body.derived:
-        given, needed = _inexact(body)
+        given, needed = differentiable_parts(body)
         try:
             derived, where = vjp_program(body, given, needed)
         except NO_GRADIENT:
             body.derived[key] = None
         else:
-            count = len(body.parameters) - len(body.constants)
-            held = {*range(consts), *range(consts + carry, count)}
+            held = {*range(consts), *range(consts + carry, arity(body))}
             forward, backward, carried = linearized(body, derived, held)
             body.derived[key] = forward, backward, carried, where
     found: tuple[Program, Program, list[int], tuple[int | None, ...]] | None = body.derived[key]
@@ -239,7 +230,7 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
 def _leads_back(body: Program) -> bool:
     """Return whether a body's second derivative depends on values of the forward pass."""
     try:
-        return tracing.FORWARD in vjp_program(body, *_inexact(body))[0].derived
+        return tracing.FORWARD in vjp_program(body, *differentiable_parts(body))[0].derived
     except NO_GRADIENT:
         return False
 
@@ -307,18 +298,19 @@ def _by_blocks(
 
     A block has `room` trips, and may be split into blocks itself. Only the carry at the beginning of each block is kept.
     """
-    count = len(fixed) + len(start)
-    with tracing.inner() as inner:
-        parts = [leaf(n.aval, None) for n in (*fixed, *start)]
+    count, consts = len(fixed) + len(start), len(fixed)
+
+    def run_block(*parts: Node) -> list[Node]:
         whole = engine.constant(np.array(room, TRIPS))
-        run = record_scan(body, parts[: len(fixed)], parts[len(fixed) :], [], room, trips=whole)[: len(start)]
-        block = execution.intern(tracing.close(inner, [*run, *run], parts))
-    with tracing.inner() as inner:
-        parts = [leaf(n.aval, None) for n in (*fixed, trips, *start)]
-        number = leaf(aval((), TRIPS), None)
-        now = minimum(EagerTensor(parts[len(fixed)]) - EagerTensor(number) * room, tensor(room, "int64"))
-        run = record_scan(body, parts[: len(fixed)], parts[len(fixed) + 1 :], [], room, trips=now.node)[: len(start)]
-        last = execution.intern(tracing.close(inner, run, [*parts, number]))
+        run = record_scan(body, parts[:consts], parts[consts:], [], room, trips=whole)[: len(start)]
+        return [*run, *run]
+
+    def run_last(*parts: Node) -> list[Node]:
+        now = minimum(EagerTensor(parts[consts]) - EagerTensor(parts[-1]) * room, tensor(room, "int64"))
+        return record_scan(body, parts[:consts], parts[consts + 1 : -1], [], room, trips=now.node)[: len(start)]
+
+    block = tracing.program_of(run_block, [n.aval for n in (*fixed, *start)])
+    last = tracing.program_of(run_last, [*[n.aval for n in (*fixed, trips, *start)], aval((), TRIPS)])
     blocks = (EagerTensor(trips) + (room - 1)) // room
     before_last = maximum(blocks - 1, tensor(0, "int64"))
     ends = record_scan(block, fixed, start, [], BLOCKS - 1, trips=before_last.node)[len(start) : 2 * len(start)]
@@ -351,7 +343,7 @@ def reverse_scan(
     """
     fixed, start, xs = inputs
     consts, carry = len(fixed), len(start)
-    given, floating = _inexact(body)
+    given, floating = differentiable_parts(body)
     backward, where = vjp_program(body, given, floating) if split is None else (split[1], split[3])
     stacked = [*xs, *(history if split is None else residuals)]
     place = {i: at for i, at in zip(floating, where, strict=True) if at is not None}
@@ -363,9 +355,10 @@ def reverse_scan(
         fixed_now = [leaf(n.aval, None) for n in fixed]
         flow = [leaf(start[i].aval, None) for i in flowing]
         rows = [leaf(_row(n.aval), None) for n in stacked]
-        seeds_of_ys = {i: leaf(body.aval_of(body.outputs[i]), None) for i in ys}
+        avals = body.results
+        seeds_of_ys = {i: leaf(avals[i], None) for i in ys}
         known = dict(zip(flowing, flow, strict=True)) | seeds_of_ys
-        seeds = [known[i] if i in known else _zeros(body.aval_of(body.outputs[i])).node for i in given]
+        seeds = [known[i] if i in known else _zeros(avals[i]).node for i in given]
         x_rows, others = rows[: len(xs)], rows[len(xs) :]
         parameters = [*fixed_now, *others, *x_rows, *seeds]
         if split is not None:  # all forward values that are needed are residuals

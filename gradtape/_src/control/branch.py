@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, vjp_with_slices
+from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.call_gradient import connected
 from gradtape._src.control.programs import narrowed
@@ -17,16 +17,17 @@ from gradtape._src.control.scope import TENSOR, Draft, Outside, Scope, draft, fl
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
-from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
-from gradtape._src.core.programs.program import Node, Program, Trace, leaf, read_by
+from gradtape._src.core.programs.program import Node, Program, Trace, read_by
 from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, to_numpy
+from gradtape._src.core.tensors.variable import hold_all
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import Aval, aval, common
 from gradtape._src.core.values.dim import guided
@@ -83,7 +84,7 @@ def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, .
 
 
 def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tuple[Any, ...]:
-    return tuple([then.aval_of(r) for r in then.outputs])
+    return then.results
 
 
 def _case(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tuple[Any, ...]:
@@ -96,7 +97,7 @@ def _case(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tup
 
 
 def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]) -> tuple[Any, ...]:
-    return tuple([branches[0].aval_of(r) for r in branches[0].outputs])
+    return branches[0].results
 
 
 def _bodies(attrs: If | Case) -> list[structured.HeldProgram]:
@@ -144,7 +145,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.dtype.is_floating | d.dtype.is_complex])
     needed = tuple([i - 1 for i, need in enumerate(op.needed) if need and i])
     choice, *inputs = entry.inputs
-    derived = [vjp_with_slices(branch, given, needed) for branch in branches]
+    derived = [vjp_program(branch, given, needed, slices=True) for branch in branches]
     places = [k for k in range(len(needed)) if any(where[k] is not None for _, where in derived)]
     results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
     if len(places) < len(needed):
@@ -179,7 +180,7 @@ class Form:
         sliced = [(p, place[1]) for p, place in cotangents if isinstance(place, tuple)]
         self.sliced = bool(sliced)
         if sliced:
-            indices = [p.aval_of(p.outputs[at]) for p, at in sliced]
+            indices = [p.results[at] for p, at in sliced]
             counts = [a.shape[0] for a in indices] + [of.shape[0] for _, place in cotangents if isinstance(place, int)]
             self.count = max(counts)
             self.type = indices[0].type if len({a.dtype for a in indices}) == 1 else dtypes.int64
@@ -214,11 +215,12 @@ def _formed(
     program: Program, places: Sequence[int | tuple[int, int] | None], parameters: Sequence[Aval], forms: Sequence[Form]
 ) -> Program:
     """Return a branch's gradient Program, with its results in the common form."""
-    with tracing.inner() as inner:
-        leaves = [leaf(a, None) for a in parameters]
-        nodes = tracing.inline(program, leaves) if program.outputs else []
-        outputs = [node for form, place in zip(forms, places, strict=True) for node in form.given(place, nodes)]
-        return execution.intern(tracing.close(inner, outputs, leaves))
+
+    def results(*given: Node) -> list[Node]:
+        nodes = tracing.inline(program, given) if program.outputs else []
+        return [node for form, place in zip(forms, places, strict=True) for node in form.given(place, nodes)]
+
+    return tracing.program_of(results, parameters)
 
 
 def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], op: Op) -> list[Node]:
@@ -231,18 +233,16 @@ def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], o
 
 def alike(programs: Sequence[Program]) -> bool:
     """Return whether all branches give the same shapes, which a graph does not require."""
-    results = [[p.aval_of(r) for r in p.outputs] for p in programs]
-    return all(r == results[0] for r in results)
+    return all(program.results == programs[0].results for program in programs)
 
 
 def _of_one_shape(programs: Sequence[Program]) -> bool:
-    results = [[p.aval_of(r) for r in p.outputs] for p in programs]
-    return all(a.may_be(b) for r in results for a, b in zip(results[0], r, strict=True))
+    return all(a.may_be(b) for program in programs for a, b in zip(programs[0].results, program.results, strict=True))
 
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
     """Return the results of branches with different shapes; extents that differ are unknown until session time."""
-    known = [common(column) for column in zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True)]
+    known = [common(column) for column in zip(*[program.results for program in programs], strict=True)]
     if not all(isinstance(a, Aval) for a in known) and _in_function():
         raise engine.NeedsValues("branches give results of different ranks")
     node.aval = tuple([a if isinstance(a, Aval) else aval((), a) for a in known])
@@ -298,13 +298,13 @@ def join(choice: Node, bodies: Sequence[Draft], op: Op, names: Sequence[str]) ->
         within = outside.within(body)
         before = dict(zip(map(id, outside.variables), within, strict=False))
         programs.append(body.closed(within, [*body.results, *[body.after.get(key, before[key]) for key in written]], number))
-    for place, variable in enumerate(written.values(), -len(written)):
-        if any(p.aval_of(p.outputs[place]) is not programs[0].aval_of(programs[0].outputs[place]) for p in programs):
+    results = [*zip(*[program.results for program in programs], strict=True)]
+    for column, variable in zip(results[len(results) - len(written) :], written.values(), strict=True):
+        if any(a is not column[0] for a in column):
             raise engine.NeedsValues(f"branches give the variable '{variable.name}' different shapes")
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)
-    for variable, node in zip(written.values(), nodes[count:], strict=True):
-        variable._hold(node)
+    hold_all([*written.values()], nodes[count:])
     return bodies[0].structure.pack(nodes[:count])
 
 

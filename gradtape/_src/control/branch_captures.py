@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import Entry, blocks, differentiable
 from gradtape._src.control.scope import Scope, is_constant
@@ -21,11 +21,13 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.values.aval import Aval
 from gradtape._src.ops.array.shape import identity_n
 
+if TYPE_CHECKING:  # it imports malt, which is slow
+    from gradtape._src.control.bound_names import Bound
+
 
 def on_tape() -> bool:
     """Return whether the running code belongs to a function that runs as eager code under a tape."""
-    state = engine.local
-    return tracing.local.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
+    return tracing.local.functions > 0 and engine.local.trace.scope is None and engine.taped()
 
 
 def counts(decides: Any) -> bool:
@@ -87,34 +89,33 @@ def repeated(start: Any, results: Any, trips: int, body: Callable[[Any], Any]) -
     return joined(results, [*nest.flatten(start), *([] if trips else captures_of(lambda: body(start)))])
 
 
-def switched(taken: Callable[[], None], other: Callable[[], None], get_state: Any, set_state: Any, nouts: int) -> None:
+def switched(bound: Bound, taken: Callable[[], None], other: Callable[[], None]) -> None:
     """Run the branch taken, and also record what the other branch reads, so that its sources get zeros and not None."""
-    before = get_state()
+    before = bound.get()
     taken()
-    after = get_state()
+    after = bound.get()
 
     def instead() -> Any:
-        set_state(before)
+        bound.set(before)
         other()
-        return get_state()[:nouts]
+        return bound.get()
 
-    also = captures_of(instead)
-    set_state((*joined(list(after[:nouts]), also), *after[nouts:]))
+    bound.set(joined(list(after), captures_of(instead)))
 
 
-def looped(before: Any, trips: Any, body: Callable[..., None], item: Sequence[Aval], get_state: Any, set_state: Any) -> None:
+def looped(bound: Bound, before: Any, trips: Any, body: Callable[..., None], item: Sequence[Aval]) -> None:
     """Join the names' values after a loop on tensors with those `before`; without `trips` also with the captures of `body`.
 
     `item` has the Avals of the element that a `for` loop passes to its body.
     """
-    after = get_state()
+    after = bound.get()
     also: list[Any] = nest.flatten(list(before))
 
     def once(*row: Tensor) -> Any:
-        set_state(before)
+        bound.set(before)
         body(*row)
-        return get_state()
+        return bound.get()
 
     if not trips:
         also += captures_of(once, *item)
-    set_state(tuple(joined(list(after), also)))
+    bound.set(tuple(joined(list(after), also)))

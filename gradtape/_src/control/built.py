@@ -14,7 +14,7 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 def built(function: Callable[..., Sequence[Tensor]], parameters: Sequence[Any]) -> Program:
     """Trace a function of tensors, which may call Programs and loops, for parameters of these Avals; return its Program."""
     leaves = [leaf(a, None) for a in parameters]
-    body = draft(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(True, creates=False))
+    body = draft(lambda: list(function(*map(EagerTensor, leaves))), leaves, Scope(nested=True))
     return tracing.without_effects(body.program(leaves, body.results))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.autodiff.backward import Operation, vjp_program, vjp_with_slices
+from gradtape._src.autodiff.backward import Operation, differentiable_parts, vjp_program
 from gradtape._src.core.base import errors
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import tracing
@@ -27,7 +27,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.node.aval.inexact])
     needed = tuple([i for i, need in enumerate(op.needed) if need])
     results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
-    derived, where = vjp_with_slices(program, given, needed)
+    derived, where = vjp_program(program, given, needed, slices=True)
     if derived.outputs:
         nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given]), FUNCTION)
         for i, place in zip(needed, where, strict=True):
@@ -49,8 +49,7 @@ def connected(program: Program | None) -> set[int]:
     """Return the positions of the parameters on which an output depends; the empty set for None."""
     if program is None:
         return set()
-    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
+    outputs, inputs = differentiable_parts(program)
     found: set[int] = set()
     for some in [outputs, *[(i,) for i in outputs]]:
         try:

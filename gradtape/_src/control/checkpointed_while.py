@@ -28,11 +28,11 @@ from gradtape._src.control.bounded_scan import (
 from gradtape._src.control.branch import IF, If, only_looked_at
 from gradtape._src.control.programs import narrowed, selected
 from gradtape._src.core.declarations.define import gradient
-from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, define
-from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.program import Node, Program, read_by
 from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
@@ -231,24 +231,21 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     _, whole, consts, carry, capacity, limit = While(*entry.node.attrs)
     body = tracing.without_effects(whole)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
-    if not all(
-        body.aval_of(r).may_be(n.aval) for r, n in zip(body.outputs, start, strict=True)
-    ):  # a session runs the loop trip by trip
+    if not all(a.may_be(n.aval) for a, n in zip(body.results, start, strict=True)):  # a session runs the loop trip by trip
         only_looked_at("a loop whose variables change their shapes")
         return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
     outputs = [t.node for t in op.outputs]
     trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
     kept_grads = grads[carry + 2 :]
     second = any(d is not None for d in kept_grads)
-    with tracing.inner() as inner:
-        parts = [leaf(n.aval, None) for n in (*fixed, trips, stride, *start)]
-        number = leaf(aval((), TRIPS), None)
-        body_consts, (all_trips, far), carried = parts[:consts], parts[consts : consts + 2], parts[consts + 2 :]
-        left = EagerTensor(all_trips) - EagerTensor(number) * EagerTensor(far)
-        now = minimum(left, EagerTensor(far))
+
+    def run_segment(*parts: Node) -> list[Node]:
+        body_consts, (all_trips, far), carried = parts[:consts], parts[consts : consts + 2], parts[consts + 2 : -1]
+        now = minimum(EagerTensor(all_trips) - EagerTensor(parts[-1]) * EagerTensor(far), EagerTensor(far))
         run = _run_again(body, body_consts, carried, now.node, far, capacity, limit)
-        results = [*run, *(carried if second else [])]
-        segment = execution.intern(tracing.close(inner, results, [*parts, number]))
+        return [*run, *(carried if second else [])]
+
+    segment = tracing.program_of(run_segment, [*[n.aval for n in (*fixed, trips, stride, *start)], aval((), TRIPS)])
     segments = (EagerTensor(trips) + EagerTensor(stride) - 1) // EagerTensor(stride)
     numbers = engine.constant(np.arange(capacity, dtype=TRIPS))
     needed = [i if i < consts else i + 2 for i, need in enumerate(op.needed) if need]
@@ -267,19 +264,17 @@ def _run_again(
     if limit is not None and limit < capacity:
         return tracing.call(body, (*consts, *carry))
     count = len(consts) + len(carry)
-    avals = [n.aval for n in (*consts, *carry, trips, stride)]
-    with tracing.inner() as inner:
-        parts = [leaf(a, None) for a in avals]
-        room = _room(capacity, limit)
+    room, inputs = _room(capacity, limit), (*consts, *carry, trips, stride)
+
+    def run_several(*parts: Node) -> list[Node]:
         run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], room, trips=parts[count])
-        results = [_unless_beyond(r, parts[-1], room) if r.aval.inexact else r for r in run[: len(carry)]]
-        several = execution.intern(tracing.close(inner, results, parts))
-    with tracing.inner() as inner:
-        inner.overrides = None
-        parts = [leaf(a, None) for a in avals]
-        once = execution.intern(tracing.close(inner, tracing.inline(body, parts[:count]), parts))
+        return [_unless_beyond(r, parts[-1], room) if r.aval.inexact else r for r in run[: len(carry)]]
+
+    avals = [n.aval for n in inputs]
+    several = tracing.program_of(run_several, avals)
+    once = tracing.program_of(lambda *parts: tracing.inline(body, parts[:count]), avals)
     choice = EagerTensor(stride) == tensor(1, "int64")
-    return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), If(once, several)))
+    return engine.elements(engine.record(IF, (choice.node, *inputs), If(once, several)))
 
 
 def _room(capacity: int, limit: int | None) -> int:

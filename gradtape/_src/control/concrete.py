@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.control.arguments import Arguments, misfit
+from gradtape._src.control.arguments import Arguments, spread
 from gradtape._src.control.as_python import line_of, tell
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.dataset_loop import REDUCE_DATASET, ThroughEagerCode, calls_python, op_by_op, under_a_tape
 from gradtape._src.control.function_graph import FuncGraph
-from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
+from gradtape._src.control.function_type import FunctionType, Parameter, fitted, type_of
 from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import Again, Drawn, Take, TakesElement, taken
@@ -111,8 +111,7 @@ class OffTape(OpByOp):
     """The strategy for a program without a gradient: run it, but op by op under a tape and in another function's trace."""
 
     def run(self, concrete: ConcreteFunction, nodes: Sequence[Node], passed: Sequence[Any]) -> Any:
-        state = engine.local
-        if state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
+        if engine.local.trace.parent is not None or engine.taped():
             return super().run(concrete, nodes, passed)
         with calling(concrete.given(passed)):
             return COMPILED.run(concrete, nodes, passed)
@@ -382,7 +381,7 @@ class ConcreteFunction:
                 if [n.aval for n in nodes] == wanted:
                     return self.run(nodes)
             try:
-                arguments = self._bound(args, kwargs)
+                arguments = Arguments(fitted(self.function_type, args, kwargs))
                 nodes, passed = arguments.nodes, arguments.passed
             except (TypeError, ValueError) as error:
                 arguments, nodes, passed = None, self._one_by_one(args, kwargs, error), []
@@ -397,16 +396,6 @@ class ConcreteFunction:
         except BaseException as error:
             cut(error)
             raise
-
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """Bind the arguments of the Python function; each must have the type that was traced."""
-        try:
-            bound = self.function_type.bind(*args, **kwargs)
-            for name, parameter in self.function_type.parameters.items():
-                bound.arguments[name] = fit(nested(parameter.annotation), bound.arguments[name])
-        except (TypeError, ValueError) as error:
-            raise misfit(error, args, kwargs, self.function_type) from None
-        return Arguments((bound.args, bound.kwargs))
 
     def _one_by_one(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> list[Node]:
         """Return the tensors passed one by one, in order or by name; `why` they could not be bound to the parameters."""
@@ -548,7 +537,9 @@ def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsV
         keys = tried.program.keys
         return OffTape(function, under_a_tape(), next(attrs[0].line for op, attrs, *_ in keys if op is REDUCE_DATASET))
     if tried.shaped_by_runs:
-        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), _line_without_shape(tried))
+        program = tried.program
+        index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
+        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), program.lines[index] if program.lines else (None, 0))
     return Locked(tried.locks) if tried.locks else COMPILED
 
 
@@ -570,9 +561,3 @@ def _refusal(traced: Traced) -> NeedsValues | None:
         if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
             return NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
     return None
-
-
-def _line_without_shape(traced: Traced) -> Line:
-    program = traced.program
-    index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
-    return program.lines[index] if program.lines else (None, 0)

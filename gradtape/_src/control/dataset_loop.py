@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from gradtape._src.autodiff.eager_record import Recorder, Unrecorded
-from gradtape._src.control.cells import Kept
+from gradtape._src.control.frozen import Kept
 from gradtape._src.control.iterators import END, Again, Drawn, ElementIterator, Elements, Take, dense, of_specs, taken
 from gradtape._src.control.loop import check_same, shape_changed
 from gradtape._src.control.open_ways import Ways, extents_in
@@ -35,7 +35,7 @@ from gradtape._src.core.programs.transcript import Inner
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, handle
-from gradtape._src.core.tensors.variable import Variable, put_all
+from gradtape._src.core.tensors.variable import Variable, hold_all, put_all
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.ways import Guide, following
@@ -67,7 +67,7 @@ def under_a_tape() -> ThroughEagerCode:
 def can_be_op(dataset: Any) -> bool:
     """Return whether a loop over `dataset` can be an op: it must be a Dataset or iterator, and no tape may record."""
     known = hasattr(dataset, "made_anew") or isinstance(dataset, ElementIterator)
-    return known and not any(tape() is not None for tape in engine.local.tapes)
+    return known and not engine.taped()
 
 
 def _other_elements() -> ThroughEagerCode:
@@ -145,10 +145,7 @@ class DatasetLoop:
         scope = Scope(creates=False, through=getattr(engine.local.trace.scope, "through", None))
         scope.fixes_strings = False
         scope.elements = taken = Elements(parameters, again, take_in_order)
-        try:
-            body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
-        finally:
-            scope.restore()
+        body = trace(lambda: self._trip(step, carry, element), parameters, scope, convert=tensor)
         if scope.locks or (body.variables and calls_python(body.program)):
             raise engine.NeedsValues("its body locks, or calls Python functions, which are to see variables as they are")
         if any(variable._declared is not None for variable in body.written):
@@ -321,9 +318,6 @@ class CountedLoop(DatasetLoop):
     dataset: Count
     restarts = False
 
-    def _first(self, step: Step) -> Traced:
-        return self._tried(lambda: self._traced(step, (NUMBER,)))
-
     def inputs(self, scope: Scope) -> tuple[Node, ...]:
         """Return the inputs of the op, with the count as the last one."""
         return (*super().inputs(scope), self.dataset.end.node)
@@ -388,8 +382,7 @@ def record_loop(loop: DatasetLoop, scope: Scope) -> list[Node]:
     node = engine.record(REDUCE_DATASET, loop.inputs(scope), (loop, results))
     loop.line = node.code, node.offset
     nodes = engine.elements(node)
-    for variable, new in zip(body.written, nodes[len(start) :], strict=True):
-        variable._hold(new)
+    hold_all(body.written, nodes[len(start) :])
     # The loop has assigned these variables. The call must not assign them again, since another thread may have changed them.
     scope.written.clear()
     scope.after.clear()

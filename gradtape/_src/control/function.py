@@ -30,7 +30,7 @@ from gradtape._src.control.as_python import line_of
 from gradtape._src.control.concrete import ConcreteFunction, OpByOp, strategy_of
 from gradtape._src.control.dataset_loop import ShownLoop, loop_over, take_in_order
 from gradtape._src.control.directives import do_not_convert
-from gradtape._src.control.function_type import FunctionType, hides_internals
+from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements
 from gradtape._src.control.methods import Gone, reference
@@ -40,6 +40,7 @@ from gradtape._src.control.retracing import warn
 from gradtape._src.control.scope import SINGLETON, Scope, Traced, local, on_a_way, trace
 from gradtape._src.core.base import ambient, hooks, locks, naming
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
+from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.tracebacks import cut, of_user
 from gradtape._src.core.declarations.spec import TensorSpec
@@ -79,7 +80,12 @@ def forget(variable: Variable) -> None:
 WAYS = 8  # the largest number of paths that are traced for a saved function with unknown extents
 
 
-@hides_internals
+@hides(
+    """
+    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result shown source
+    traced_for traced_in traced_instead transformed untraced was_traced
+    """
+)
 class Function:
     """A function under `tf.function`. Call it like the Python function; it is traced once for each new signature.
 
@@ -312,10 +318,7 @@ class Function:
             through = in_loops if outermost and not arguments.stored else None
             scope, taken = Scope(shaped_by_runs=outermost, through=through, streams=streams), [*parameters]
             scope.elements = Elements(taken, again, take_in_order)
-            try:
-                return trace(lambda: arguments.call(python, parameters), taken, scope, convert=self.result)
-            finally:
-                scope.restore()
+            return trace(lambda: arguments.call(python, parameters), taken, scope, convert=self.result)
 
         tried: Traced | engine.NeedsValues
         try:

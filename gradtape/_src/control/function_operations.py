@@ -18,6 +18,7 @@ from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.programs.function_names import CONST, NO_OP, PLACEHOLDER, default_name
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import ASSIGN, READ
 from gradtape._src.core.values import dtypes
@@ -117,7 +118,7 @@ class Operations:
                 self._leaves.append(held)
             else:
                 self._leaves += self._add(READ.type, READ.type, self._handle(variable), [held])
-        for known in program.parameters[len(self._leaves) : len(program.parameters) - len(program.constants)]:
+        for known in program.parameters[len(self._leaves) : arity(program)]:
             self._leaves += self._add(PLACEHOLDER, PLACEHOLDER, [], [_spec(known)])
 
     def _add_placeholder(self, spec: TensorSpec) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from gradtape._src.control.given import Given, GivenSpec
 from gradtape._src.core.base.errors import invalid
-from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensors import nest
@@ -19,15 +18,6 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.tensors.variable import Variable
 
 Kind = inspect.Parameter
-
-
-# The attributes of `Function` that are for gradtape's own use.
-hides_internals = hides(
-    """
-    all_concrete_functions api attributes called is_one made_once named on_symbols open_traces result shown source
-    traced_for traced_in traced_instead transformed untraced was_traced
-    """
-)
 
 
 class Literal:
@@ -116,29 +106,27 @@ class FunctionType(inspect.Signature):
         return "\n".join(lines)
 
 
-def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return `(name, kind, value)` of each argument of a call, with `*args` and `**kwargs` one by one."""
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    positional = any(p.kind is Kind.VAR_POSITIONAL for p in signature.parameters.values())
-    found: list[tuple[str, Any, Any]] = []
-    for name, value in bound.arguments.items():
-        kind = signature.parameters[name].kind
-        if kind is Kind.VAR_POSITIONAL:
-            found += [(f"{name}_{i}", Kind.POSITIONAL_ONLY, v) for i, v in enumerate(value)]
-        elif kind is Kind.VAR_KEYWORD:
-            found += [(n, Kind.KEYWORD_ONLY, value[n]) for n in sorted(value)]
-        else:
-            found.append((name, Kind.POSITIONAL_ONLY if positional and kind is Kind.POSITIONAL_OR_KEYWORD else kind, value))
-    last = [entry for entry in found if entry[1] is Kind.KEYWORD_ONLY]  # sorted by name, as in a nest
-    return [*found[: len(found) - len(last)], *sorted(last, key=lambda entry: entry[0])]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Whether a value is of a type
 
 
-def fit(wanted: Any, value: Any) -> Any:
+def fitted(to: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Bind the arguments of a call, with defaults, and convert them to the types; TypeError if they do not fit."""
+    try:
+        bound = to.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for p in to.parameters.values():
+            if p.annotation is not p.empty:
+                bound.arguments[p.name] = _fit(nested(p.annotation), bound.arguments[p.name])
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"Binding inputs to tf.function failed due to `{error}`. Received args: {args} and kwargs: {kwargs} for signature: "
+            f"{to!s}."
+        ) from None
+    return bound.args, bound.kwargs
+
+
+def _fit(wanted: Any, value: Any) -> Any:
     """Convert `value` to `wanted`, a nest of TensorSpecs and constants; TypeError or ValueError if it does not fit."""
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)

@@ -27,6 +27,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, slices, tracing
 from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.convert import is_tensor, tensor
@@ -188,15 +189,25 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
             arrays = run([to_numpy(n) for n in nodes])
         if not types:
             return [] if many else None
-        shapes = tuple([a.shape for a in arrays])
-        elements = engine.elements(engine.record_ran(op, nodes, (_Made(run), types, shapes), tuple(arrays)))
+        elements = _ran(op, run, nodes, types, arrays)
     else:
-        static = _static_shapes(Tout, inputs, types)
-        elements = engine.elements(engine.record(op, nodes, (run, types, static)))
-        if static is None:
-            engine.current_graph().unknown_rank.update(elements)
+        elements = _to_run(op, run, nodes, types, _static_shapes(Tout, inputs, types))
     results = [EagerTensor(n) for n in elements]
     return results if many else results[0] if results else None
+
+
+def _ran(op: Op, run: Callable[..., Any], nodes: tuple[Node, ...], types: Sequence[Any], arrays: Sequence[Any]) -> list[Node]:
+    """Record a Python function that has run in eager code; return the nodes of its results."""
+    shapes = tuple([array.shape for array in arrays])
+    return engine.elements(engine.record_ran(op, nodes, (_Made(run), tuple(types), shapes), tuple(arrays)))
+
+
+def _to_run(op: Op, run: Callable[..., Any], nodes: tuple[Node, ...], types: Sequence[Any], shapes: Shapes | None) -> list[Node]:
+    """Record a Python function for later calls; without `shapes`, in a graph, its results are of unknown rank."""
+    elements = engine.elements(engine.record(op, nodes, (run, tuple(types), shapes)))
+    if shapes is None:
+        engine.current_graph().unknown_rank.update(elements)
+    return elements
 
 
 def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any]:
@@ -298,9 +309,8 @@ def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
     results = [None if r is None else tensor(r) for r in nest.flatten(func(*arrays))]
     made = [r for r in results if r is not None and r.dtype != dtypes.string]
     given = tuple([to_numpy(r.node) for r in made])
-    shapes, types = tuple([a.shape for a in given]), tuple([r.dtype for r in made])
     if made:
-        elements = engine.elements(engine.record_ran(PY_FUNC, inputs, (_Made(func), types, shapes), given))
+        elements = _ran(PY_FUNC, func, inputs, [r.dtype for r in made], given)
         known = dict(zip(map(id, made), map(EagerTensor, elements), strict=True))
         results = [known.get(id(r), r) for r in results]
     return results[0] if len(results) == 1 else results
@@ -316,13 +326,9 @@ def effect(
     nodes = tuple([x.node for x in inputs])
     if engine.local.trace.scope is None:
         return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
-    types, graph = tuple([dtype for dtype, _ in results]), engine.current_graph()
-    shapes = tuple([shape for _, shape in results])
-    unknown = graph is not None and None in shapes
-    elements = engine.elements(engine.record(PY_FUNC, nodes, (run, types, None if unknown else shapes)))
-    if unknown:
-        graph.unknown_rank.update(elements)
-    return list(map(EagerTensor, elements))
+    types, shapes = zip(*results, strict=True) if results else ((), ())
+    unknown = engine.current_graph() is not None and None in shapes
+    return list(map(EagerTensor, _to_run(PY_FUNC, run, nodes, types, None if unknown else shapes)))
 
 
 @gradient(EAGER_PY_FUNC)
@@ -354,15 +360,13 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
 
     vars(backward)["function"] = derived
     kind = EAGER_PY_FUNC if local.transposing else PY_FUNC
-    kinds = tuple([inputs[i].dtype for i in floating])
+    types = [inputs[i].dtype for i in floating]
     nodes = (*[x.node for x in inputs], *[grads[i].node for i in given])
-    shapes = tuple([inputs[i].node.aval.shape for i in floating])
     if engine.local.trace.scope is None and engine.local.trace.parent is None:
-        arrays = backward([to_numpy(n) for n in nodes])
-        node = engine.record_ran(kind, nodes, (_Made(backward), kinds, shapes), tuple(arrays))
+        elements = _ran(kind, backward, nodes, types, backward([to_numpy(n) for n in nodes]))
     else:
-        node = engine.record(kind, nodes, (backward, kinds, shapes))
+        elements = _to_run(kind, backward, nodes, types, tuple([inputs[i].node.aval.shape for i in floating]))
     results: list[Any] = [None] * count
-    for i, n in zip(floating, engine.elements(node), strict=True):
+    for i, n in zip(floating, elements, strict=True):
         results[i] = EagerTensor(n)
     return results

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.bound_names import UNDEFINED, BoundState, empty, probed, returned, zeros_like
+from gradtape._src.control.bound_names import UNDEFINED, Bound, BoundState, empty, probed, returned, zeros_like
 from gradtape._src.control.dataset_loop import Count, LoopState, ThroughEagerCode, can_be_op, record_loop, under_a_tape
 from gradtape._src.control.iterators import TakesElement
 from gradtape._src.control.scope import loops_on_host
@@ -26,39 +26,35 @@ MOST = np.iinfo(np.int64).max
 
 
 def loop_on_host(
-    source: Any,
-    held: BoundState,
-    run: Callable[[Any], None],
-    test: Callable[[], Any] | None,
-    get_state: Any,
-    set_state: Any,
+    source: Any, held: BoundState, run: Callable[[Any], None], test: Callable[[], Any] | None = None
 ) -> list[Tensor]:
     """Record a loop over `source` that runs while `test` holds; return the names' tensors after it."""
     scope: Any = engine.local.trace.scope
     assert loops_on_host(scope)
-    before = get_state()
+    _, get, bind = held.bound
+    before = get()
 
     def step(carry: Sequence[Tensor], element: Any) -> list[Any]:
-        set_state(held.pack(carry))
+        bind(held.pack(carry))  # not `held.after`, as the loop keeps a copy of this function and of those in its closure
         run(element)
-        return [*held.flat(get_state()), *([] if test is None else [test()])]
+        return [*held.flat(get()), *([] if test is None else [test()])]
 
     state = LoopState([t.node for t in held.tensors], held.names, held.numbers, test is not None)
     try:
         last = record_loop(scope.through(source, step, state), scope)
     except engine.NeedsValues:
-        set_state(before)
+        bind(before)
         raise
     except Exception as error:  # an error of the user's code, which eager code raises again if there is an element
-        set_state(before)
+        bind(before)
         raise ThroughEagerCode(str(error), "Correct that line.") from error
-    scope.rebound.append(lambda: set_state(before))
+    scope.rebound.append(lambda: bind(before))
     return [handle(n) for n in last]
 
 
-def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+def for_dataset(bound: Bound, dataset: Any, extra_test: Any, body: Any) -> None:
     """Record a loop over a Dataset or iterator; NeedsValues if the function has to run as eager code."""
-    before = get_state()
+    before = bound.get()
     if not can_be_op(dataset):
         raise under_a_tape()
     if not loops_on_host(engine.local.trace.scope):
@@ -66,47 +62,38 @@ def for_dataset(dataset: Any, extra_test: Any, body: Any, get_state: Any, set_st
             "the function takes a variable as an argument, or the loop stands in a function inside of it",
             "Let the function use the variable from outside, and put the loop into the function that is called.",
         )
-    for name, value in zip(names, before, strict=True):
+    for name, value in zip(bound.names, before, strict=True):
         if returned(name, value):
             raise ThroughEagerCode("it returns inside of the loop", "Write `break` there, and `return` behind the loop.")
         if empty(value):
             raise ThroughEagerCode(f"'{name}' has no value before the loop", "Give it a tensor there.")
     if extra_test is not None and extra_test() is not True:
         raise ThroughEagerCode("whether it begins depends on values", "Decide before the loop whether it runs.")
-    held = BoundState(before, names)
-    set_state(held.pack(loop_on_host(dataset, held, body, extra_test, get_state, set_state)))
+    held = BoundState(bound, before)
+    held.bind(loop_on_host(dataset, held, body, extra_test))
 
 
-def while_on_host(holds: Any, limit: Any, state: BoundState, run: Any, test: Any, get_state: Any, set_state: Any) -> list[Tensor]:
+def while_on_host(holds: Any, limit: Any, state: BoundState, body: Callable[[], None], test: Any) -> list[Tensor]:
     """Record a loop that runs while `test` holds, at most `limit` times; `holds` is the condition before the first trip."""
     most = tensor(MOST if limit is None else limit, dtypes.int64)
     count = select.where(holds, most, tensor(0, dtypes.int64))
-    return loop_on_host(Count(count), state, run, test, get_state, set_state)
+    return loop_on_host(Count(count), state, lambda _: body(), test)
 
 
-def if_on_host(condition: Any, body: Any, orelse: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    """Record a branch that takes elements. `names` are the names used afterwards, which are the first of the state."""
-    count, before = len(names), get_state()
-    values = _bound_before(before, (body, orelse), get_state, set_state, count)
+def if_on_host(bound: Bound, condition: Any, body: Any, orelse: Any) -> None:
+    """Record a branch that takes elements. `bound` are the names used afterwards."""
     taken = cast.cast(condition, dtypes.int64)
-
-    def bound() -> Any:
-        return get_state()[:count]
-
-    def bind(found: Any) -> None:
-        set_state((*found, *before[count:]))
-
     ends: dict[Any, Any] = {}
 
     def trip(run: Callable[[], None], number: Any) -> None:
         run()
-        ends[run] = bound()
+        ends[run] = bound.get()
 
-    bind(values)
+    bound.set(_bound_before(bound, (body, orelse)))
     for trips, run in ((taken, body), (1 - taken, orelse)):
-        held = BoundState(bound(), names)
-        bind(held.pack(loop_on_host(Count(trips), held, functools.partial(trip, run), None, bound, bind)))
-    bind([a if _same_number(a, b) else after for after, a, b in zip(bound(), *ends.values(), strict=True)])
+        held = BoundState(bound, bound.get())
+        held.bind(loop_on_host(Count(trips), held, functools.partial(trip, run)))
+    bound.set([a if _same_number(a, b) else after for after, a, b in zip(bound.get(), *ends.values(), strict=True)])
 
 
 def _same_number(one: Any, other: Any) -> bool:
@@ -114,17 +101,18 @@ def _same_number(one: Any, other: Any) -> bool:
     return isinstance(one, (bool, int, float)) and type(one) is type(other) and one == other
 
 
-def _bound_before(before: Any, sides: Sequence[Any], get_state: Any, set_state: Any, count: int) -> list[Any]:
+def _bound_before(bound: Bound, sides: Sequence[Any]) -> list[Any]:
     """Return the names' values before a branch, with zeros for unbound names that both branches bind."""
-    if not any(isinstance(value, UNDEFINED) for value in before[:count]):
-        return list(before[:count])
-    found = [probed(before, run, get_state, set_state) for run in sides]
-    set_state(before)
+    before = list(bound.get())
+    if not any(isinstance(value, UNDEFINED) for value in before):
+        return before
+    found = [probed(bound, before, run) for run in sides]
+    bound.set(before)
     values = []
-    for value, *bound in zip(before[:count], *found, strict=False):
+    for value, *after in zip(before, *found, strict=True):
         if isinstance(value, UNDEFINED):
-            given = [b for b in bound if not empty(b)]
-            if not given or (len(given) < len(bound) and not returned("", value)):
+            given = [b for b in after if not empty(b)]
+            if not given or (len(given) < len(after) and not returned("", value)):
                 raise TakesElement("a branch does not bind what the other one does")
             value = zeros_like(given[0])
         values.append(value)

@@ -24,19 +24,16 @@ from gradtape._src.core.values.aval import Aval
 
 
 def _jax_kernel(*inputs: Any, function: Lifted) -> tuple[Any, ...]:
-    return function.run(_results, inputs)
-
-
-def _jax_gradient_kernel(*inputs: Any, function: Lifted, count: int) -> tuple[Any, ...]:
-    return function.run(functools.partial(_pulled_back, count=count), inputs)
+    with jax.enable_x64(function.wide):
+        return function.run(inputs)
 
 
 def _results(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(jax.tree_util.tree_leaves(function(*inputs)))
 
 
-def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int) -> tuple[Any, ...]:
-    """Return the gradients of the first `count` inputs; the other inputs are the cotangents."""
+def _pulled_back(*inputs: Any, function: Callable[..., Any], count: int) -> tuple[Any, ...]:
+    """Return the gradients of `function` for the first `count` inputs, its arguments; the other inputs are the cotangents."""
     arguments, cotangents = inputs[:count], inputs[count:]
     results, pullback = jax.vjp(lambda *a: _results(function, a), *arguments)
     seeds = [
@@ -53,27 +50,24 @@ def _pulled_back(function: Callable[..., Any], inputs: Sequence[Any], count: int
 class Lifted(NamedTuple):
     """A function of arrays with its reference in plain JAX, and the platform of its kernel; see `jax_function`.
 
-    `wide`: whether JAX computes with 64 bits in it.
+    `wide`: whether JAX computes with 64 bits in it. `is_gradient`: whether it is the gradient of another one.
     """
 
     function: Callable[..., Any]
-    reference: Callable[..., Any] | None = None
-    platform: str | None = None
-    wide: bool = True
+    reference: Callable[..., Any] | None
+    platform: str | None
+    wide: bool
+    is_gradient: bool = False
 
-    def run(self, computed: Callable[..., tuple[Any, ...]], inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Return `computed(function, inputs)`. The reference stands in for the function under vmap and on other platforms."""
-        with jax.enable_x64(self.wide):
-            return self._run(computed, inputs)
-
-    def _run(self, computed: Callable[..., tuple[Any, ...]], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def run(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Call the function. The reference stands in for it under vmap and on other platforms."""
         reference = self.reference
         if reference is None:
-            return computed(self.function, inputs)
+            return _results(self.function, inputs)
 
         @custom_vmap
         def alone(*given: Any) -> tuple[Any, ...]:
-            return computed(self.function, given)
+            return _results(self.function, given)
 
         @alone.def_vmap
         def rows(_: int, mapped: Sequence[bool], *given: Any) -> tuple[Any, Any]:
@@ -81,7 +75,7 @@ class Lifted(NamedTuple):
             return found, (True,) * len(found)
 
         def plain(*given: Any) -> tuple[Any, ...]:
-            return computed(reference, given)
+            return _results(reference, given)
 
         if self.platform is None:
             return alone(*inputs)
@@ -90,34 +84,27 @@ class Lifted(NamedTuple):
 
 
 JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", unhosted="it is a function of JAX", traits="own holds_code"))
-JAX_GRADIENT = define(
-    Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", unhosted="it is a function of JAX", traits="own holds_code")
-)
 
 
 @gradient(JAX)
 def _gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
     (function,) = op.entry.node.attrs
-    count = len(op.entry.inputs)
-    nodes = (*op.entry.inputs, *[d.node for d in grads])
-    results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (function, count)))]
-    return [r if need else None for r, need in zip(results, op.needed, strict=True)]
+    derived = _gradient_of(function, len(op.entry.inputs))
+    nodes = engine.elements(engine.record(JAX, (*op.entry.inputs, *[d.node for d in grads]), (derived,)))
+    return [EagerTensor(n) if need else None for n, need in zip(nodes, op.needed, strict=True)]
 
 
-@gradient(JAX_GRADIENT)
-def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
-    function, count = op.entry.node.attrs
-    first = function.function if function.reference is None else function.reference
+@functools.lru_cache(KNOWN_AVALS)
+def _gradient_of(lifted: Lifted, count: int) -> Lifted:
+    """Return the gradient of a function of `count` arguments, as a function of these and of the cotangents."""
 
-    def derived(*inputs: Any) -> tuple[Any, ...]:
-        return _pulled_back(first, inputs, count)
+    def pulled_back(function: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.partial(_pulled_back, function=function, count=count)
 
-    total = len(op.entry.inputs)
-    nodes = (*op.entry.inputs, *[d.node for d in grads])
-    results = [
-        EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (Lifted(derived, wide=function.wide), total)))
-    ]
-    return [r if need else None for r, need in zip(results, op.needed, strict=True)]
+    function, reference, platform, wide, is_gradient = lifted
+    if reference is None or is_gradient:  # the gradient of a kernel is itself a kernel, which JAX cannot differentiate
+        return Lifted(pulled_back(reference or function), None, None, wide, True)
+    return Lifted(pulled_back(function), pulled_back(reference), platform, wide, True)
 
 
 @public

@@ -188,21 +188,20 @@ def while_loop(
         limit = None if maximum_iterations is None else static(maximum_iterations, "maximum_iterations")
     except engine.NeedsValues:
         return _counted(cond, body, loop_vars, shape_invariants, back_prop, tensor(maximum_iterations))
-    if any(isinstance(s, str) for s in nest.flatten(shape_invariants)):
-        raise TypeError(f"shape_invariants must hold TensorShapes or TensorSpecs, received {shape_invariants!r}.")
-    if engine.graph_around() is not None:
-        state = _opened(state, shape_invariants)
+    shapes, graph = _stated(shape_invariants), engine.graph_around()
+    if graph is not None and shapes is not None:
+        state = _opened(state, shapes, graph)
     try:
         results = _over_tensors(run_loop, spread(cond), spread(body), _settled(spread(body), state), limit)
-        _open_again(results, shape_invariants)
+        if graph is not None and shapes is not None:
+            _open_again(results, shapes, graph)
     except ValueError as error:
         if not shape_changed(error):
             raise
         grows = any(isinstance(x, TensorArray) or _grows(x) for x in nest.flatten(loop_vars))
-        if shape_invariants is not None and not grows and engine.current_graph() is not None:
-            shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(shape_invariants)]
+        if shapes is not None and not grows and engine.current_graph() is not None:
             results = _over_tensors(functools.partial(_changing, shapes=shapes), spread(cond), spread(body), state, limit)
-        elif shape_invariants is not None or grows:
+        elif shapes is not None or grows:
             raise engine.NeedsValues(str(error)) from None  # shapes may change here, and arrays may grow
         else:
             raise
@@ -259,18 +258,25 @@ def _grows(value: Any) -> bool:
     return _composite(value) and not isinstance(value, IndexedSlices)
 
 
-def _opened(state: Any, invariants: Any) -> Any:
+def _stated(invariants: Any) -> list[TensorShape | None] | None:
+    """Return the shapes that `shape_invariants` state, one for each loop variable; None where nothing is stated."""
+    if invariants is None:
+        return None
+    flat = nest.flatten(invariants)
+    if any(isinstance(s, str) for s in flat):
+        raise TypeError(f"shape_invariants must hold TensorShapes or TensorSpecs, received {invariants!r}.")
+    return [None if s is None else TensorShape(getattr(s, "shape", s)) for s in flat]
+
+
+def _opened(state: Any, shapes: Sequence[TensorShape | None], graph: Any) -> Any:
     """Return the loop variables of a graph, with unknown extents where `shape_invariants` allow a change."""
     leaves, spec = nest.flatten_with_spec(state)
-    shapes = [None] * len(leaves) if invariants is None else nest.flatten(invariants)
     if len(shapes) != len(leaves):
         raise ValueError(f"shape_invariants must have the structure of loop_vars: {len(leaves)} shapes, not {len(shapes)}.")
-    return nest.unflatten(spec, [_with_shape(x, s) for x, s in zip(leaves, shapes, strict=True)])
+    return nest.unflatten(spec, [_with_shape(x, shape, graph) for x, shape in zip(leaves, shapes, strict=True)])
 
 
-def _with_shape(x: Any, stated: Any) -> Any:
-    graph = engine.graph_around()
-
+def _with_shape(x: Any, stated: TensorShape | None, graph: Any) -> Any:
     def opened(part: Any, shape: TensorShape) -> Any:
         if shape.rank is None:
             shape = TensorShape([None] * part.ndim)
@@ -280,19 +286,14 @@ def _with_shape(x: Any, stated: Any) -> Any:
 
     if stated is None or x is None or isinstance(x, TensorArray) or _grows(x):
         return x
-    shape = TensorShape(getattr(stated, "shape", stated))
     if isinstance(x, IndexedSlices):
-        return IndexedSlices(opened(x.values, shape), opened(x.indices, shape[:1]), x.dense_shape)
-    return opened(x, shape)
+        return IndexedSlices(opened(x.values, stated), opened(x.indices, stated[:1]), x.dense_shape)
+    return opened(x, stated)
 
 
-def _open_again(results: Any, invariants: Any) -> None:
+def _open_again(results: Any, shapes: Sequence[TensorShape | None], graph: Any) -> None:
     """Give the results of a loop in a graph unknown extents of their own where `shape_invariants` allow a change."""
-    graph = engine.graph_around()
-    if graph is None or invariants is None:
-        return
-    for x, stated in zip(nest.flatten(results), nest.flatten(invariants), strict=True):
-        shape = None if stated is None else TensorShape(getattr(stated, "shape", stated))
+    for x, shape in zip(nest.flatten(results), shapes, strict=True):
         if isinstance(x, Tensor) and shape is not None and shape.rank is not None and not shape.is_fully_defined():
             graph.open_extents(x.node, shape)
 
@@ -370,9 +371,17 @@ def _like(new: Any, old: Any) -> Any:
 
 
 def run_loop(
-    cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, names: Sequence[str] | None = None
+    cond: Test,
+    body: Step,
+    start: Sequence[Tensor],
+    limit: int | None,
+    names: Sequence[str] | None = None,
+    holds: Tensor | None = None,
 ) -> list[Tensor]:
-    """Record a `While` over tensors, whose user's `names` these are; return the last ones."""
+    """Record a `While` over tensors, whose user's `names` these are; return the last ones.
+
+    `holds` is the value of the condition before the first trip, if it was evaluated already.
+    """
     before = [x.node for x in start]
 
     def step(carry: list[Node], _: list[Node]) -> list[Tensor]:
@@ -384,7 +393,7 @@ def run_loop(
     loop = trace_body(step, before)
     condition = trace_condition(lambda nodes: _condition(cond([*map(handle, nodes)])), loop)
     if condition.written:
-        return run_assigning_loop(cond, body, start, cond(start), limit, names)
+        return _run_assigning_loop(cond, body, start, cond(start) if holds is None else holds, limit, names)
     consts, (test, program) = loop.bind(condition)
     if not start and not loop.carried and not program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
@@ -397,7 +406,7 @@ def run_loop(
     return [*map(handle, nodes[: len(start)])]
 
 
-def run_assigning_loop(
+def _run_assigning_loop(
     cond: Test, body: Step, start: Sequence[Tensor], holds: Any, limit: int | None, names: Sequence[str] | None = None
 ) -> list[Tensor]:
     """Run a loop whose condition assigns variables: `holds` is its value before the first trip, and each trip ends with it."""

@@ -77,7 +77,10 @@ def carry_rows(step: Callable[[Any, Any], tuple[Any, Any]], start: Any, elems: A
 
     The carry, the ys and `elems` may be nests of tensors.
     """
-    rows = MappedRows(elems, "scan")
+    return _carried(step, start, MappedRows(elems, "scan"), reverse)
+
+
+def _carried(step: Callable[[Any, Any], tuple[Any, Any]], start: Any, rows: MappedRows, reverse: bool) -> tuple[Any, Any]:
     state, spec = _flat(start)
     specs: list[Any] = []
 
@@ -169,7 +172,7 @@ def _no_rows(one: Any, rows: MappedRows, kept: list[CompositeParts]) -> Any:
     """Return the results for zero rows, with shapes from a trace of `fn`."""
     parameters = [leaf(a, None) for a in rows.avals]
     body = trace(lambda: one((), parameters), parameters, Scope(nested=True))
-    outputs = [body.program.aval_of(r) for r in body.program.outputs[: len(body.program.outputs) - len(body.written)]]
+    outputs = body.avals[: len(body.avals) - len(body.written)]
     return kept[-1].batch([zeros((0, *a.shape), a.type) for a in outputs], 0)
 
 
@@ -197,62 +200,56 @@ def _check_signature(results: Sequence[Tensor], signature: Any, rows: MappedRows
             )
 
 
-def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool, every: bool) -> Any:
+def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool, every: bool, back_prop: bool) -> Any:
     if not callable(fn):
         raise TypeError(f"{fn.__class__.__name__} is not callable. Please provide a callable function.")
     rows = MappedRows(nest.map_structure(dense, elems), what)
     if initializer is None:
         if not rows.count:
             raise ValueError(f"{what}: elems have no rows, and there is no initializer.")
-        first = rows.row(-1 if reverse else 0)
-        rest = nest.map_structure(lambda x: x[:-1] if reverse else x[1:], rows.parts.same(rows.tensors))
-        rows = MappedRows(rest, what)
-        start = first
+        start = first = rows.row(-1 if reverse else 0)
+        rows = MappedRows(nest.map_structure(lambda x: x[:-1] if reverse else x[1:], rows.parts.same(rows.tensors)), what)
     else:
         start = nest.map_structure(tensor, initializer, expand_composites=True)
         first = None
     state, spec = _flat(start)
     eager = executing_eagerly()
 
-    def one(carry: list[Node], nodes: list[Node]) -> list[Tensor]:
-        results = fn(nest.unflatten(spec, [handle(n) for n in carry]), rows.pack(nodes))
+    def step(carry: Any, row: Any) -> tuple[Any, Any]:
+        results = fn(carry, row)
         nest.assert_same_structure(start, results, expand_composites=True)
         after = [tensor(r, None if hasattr(r, "dtype") else s.dtype) for r, s in zip(_leaves(results), state, strict=True)]
         if eager and not every and any(r.shape != s.shape for r, s in zip(after, state, strict=True)):
             raise engine.NeedsValues(f"the state of {what} changes its shape")
-        check_same(carry, after)
-        return [*after, *after] if every else after
+        return after, after if every else ()
 
-    if rows.count or not executing_eagerly():
+    if rows.count or not eager:
         try:
-            last, ys = record_rows(one, [s.node for s in state], rows, reverse)
+            last, ys = _carried(step, start, rows, reverse)
         except BaseException as error:
             if not _needs_values(error):
                 raise
             last, ys = _in_python(fn, rows, start, reverse, every)
     else:
-        last, ys = [s.node for s in state], [zeros((0, *extents_of(s)), s.dtype).node for s in state]
-    if not every:
-        return nest.unflatten(spec, [handle(n) for n in last])
-    stacked = [handle(y) for y in ys]
-    if first is not None:  # without an initializer, the first row is the first result
-        stacked = [concat([y, f[None]] if reverse else [f[None], y], 0) for f, y in zip(_leaves(first), stacked, strict=True)]
-    return nest.unflatten(spec, stacked)
+        last, ys = start, [zeros((0, *extents_of(s)), s.dtype) for s in state]
+    if every and first is not None:  # without an initializer, the first row is the first result
+        ys = [concat([y, f[None]] if reverse else [f[None], y], 0) for f, y in zip(_leaves(first), ys, strict=True)]
+    results = nest.unflatten(spec, ys if every else _leaves(last))
+    return results if back_prop else stopped(results)
 
 
 def _leaves(structure: Any) -> list[Any]:
     return nest.flatten(structure, expand_composites=True)
 
 
-def _in_python(fn: Any, rows: MappedRows, start: Any, reverse: bool, every: bool) -> tuple[list[Node], list[Node]]:
+def _in_python(fn: Any, rows: MappedRows, start: Any, reverse: bool, every: bool) -> tuple[Any, list[Tensor]]:
     state, results = start, []
     for i in reversed(range(rows.count)) if reverse else range(rows.count):
         state = nest.map_structure(tensor, fn(state, rows.row(i)))
         results.append(_leaves(state))
     if reverse:
         results.reverse()
-    columns = [stack(list(column)).node for column in zip(*results, strict=True)] if every else []
-    return [x.node for x in _leaves(state)], columns
+    return state, [stack(list(column)) for column in zip(*results, strict=True)] if every else []
 
 
 @public
@@ -274,8 +271,7 @@ def scan(
     >>> tf.scan(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0])).numpy().tolist()
     [1.0, 3.0, 6.0]
     """
-    results = _accumulate(fn, elems, initializer, "scan", reverse, True)
-    return results if back_prop else stopped(results)
+    return _accumulate(fn, elems, initializer, "scan", reverse, True, back_prop)
 
 
 @public
@@ -293,8 +289,7 @@ def foldl(
     >>> float(tf.foldl(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0])))
     6.0
     """
-    results = _accumulate(fn, elems, initializer, "foldl", False, False)
-    return results if back_prop else stopped(results)
+    return _accumulate(fn, elems, initializer, "foldl", False, False, back_prop)
 
 
 @public
@@ -312,5 +307,4 @@ def foldr(
     >>> float(tf.foldr(lambda total, x: x - total, tf.constant([1.0, 2.0, 3.0])))
     2.0
     """
-    results = _accumulate(fn, elems, initializer, "foldr", True, False)
-    return results if back_prop else stopped(results)
+    return _accumulate(fn, elems, initializer, "foldr", True, False, back_prop)

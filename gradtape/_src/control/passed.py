@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -10,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradtape._src.control.frozen import codes_of, contents
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensors.tensor import Stored, Tensor
@@ -87,13 +87,8 @@ def _held(found: Any) -> list[Any]:
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # the name is not bound yet
-            yield cell.cell_contents
+    yield from map(contents, function.__closure__ or ())
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    codes = [function.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    for code in codes_of(function.__code__):
         yield from [function.__globals__[name] for name in code.co_names if name in function.__globals__]

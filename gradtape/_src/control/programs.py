@@ -55,8 +55,8 @@ def linearized(
     values that follow from held parameters, or from residuals by a few sums and products. `again` replaces this choice, for each
     reference.
     """
-    count = len(program.parameters) - len(program.constants)
-    seeds = len(derived.parameters) - len(derived.constants) - count
+    count = arity(program)
+    seeds = arity(derived) - count
     known: list[bool] = []
     invariant: list[bool] = []  # whether it depends on held parameters and constants only
 
@@ -148,7 +148,7 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
     kept = derived.needed(residuals)
     offset = len(program.keys)
     own = len(program.parameters)
-    extra = len(derived.parameters) - len(derived.constants)
+    extra = arity(derived)
 
     def moved(reference: int) -> int:
         if reference >= 0:
@@ -172,7 +172,7 @@ def _merged(program: Program, nodes: int, parameters: int) -> Program:
 
     A gradient computes the forward values that it needs anew. Here they become the values of the forward part itself.
     """
-    count = len(program.parameters) - len(program.constants)
+    count = arity(program)
     known: dict[Any, int] = {}
     first = {-1 - k: -1 - k for k in range(count)}  # of each value the reference of the earliest equal one
     for k, constant in enumerate(program.constants):

@@ -5,10 +5,10 @@ In a function that runs as eager code they follow the rules of TensorFlow's loop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, symbolic, tensor_dtype
+from gradtape._src.control.bound_names import UNDEFINED, Bound, can_be_tensor, returned, symbolic, tensor_dtype
 from gradtape._src.core.base.errors import InvalidArgumentError
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.tensors import nest
@@ -21,11 +21,10 @@ class Rules:
     Before a loop over a Dataset the names must be bound. A loop on tensors may bind a name first, but must make a trip then.
     """
 
-    def __init__(self, get_state: Callable[[], Any], names: Sequence[str], dataset: bool) -> None:
-        self._get_state, self._names, self._dataset = get_state, names, dataset
-        self._before = get_state()
+    def __init__(self, bound: Bound, dataset: bool) -> None:
+        self._bound, self._before, self._dataset = bound, bound.get(), dataset
         self._trips = 0
-        for name, value in zip(names, self._before, strict=True) if dataset else ():
+        for name, value in zip(bound.names, self._before, strict=True) if dataset else ():
             if returned(name, value):
                 continue
             if isinstance(value, UNDEFINED):
@@ -39,24 +38,24 @@ class Rules:
         """Check the names after a trip; the first trip sets their dtypes and structures."""
         self._trips += 1
         if self._trips == 1:
-            for name, before, after in zip(self._names, self._before, self._get_state(), strict=True):
+            for name, before, after in zip(self._bound.names, self._before, self._bound.get(), strict=True):
                 _check_kept(name, before, after)
 
     def ended(self) -> None:
         """Restore the names' dtypes after the last trip."""
         if self._trips or self._dataset:
             return
-        for name, value in zip(self._names, self._get_state(), strict=True):
+        for name, value in zip(self._bound.names, self._bound.get(), strict=True):
             if isinstance(value, UNDEFINED) and not returned(name, value):
                 raise InvalidArgumentError(None, None, f"loop must iterate at least once to initialize {name}")
 
 
-def rules_of(decides: Any, get_state: Callable[[], Any], names: Sequence[str]) -> Rules | None:
+def rules_of(decides: Any, bound: Bound) -> Rules | None:
     """Return the Rules for a loop over `decides`, or with that condition; None if TensorFlow runs it in Python, too."""
     if not tracing.local.functions or engine.local.trace.scope is not None:
         return None
     dataset = hasattr(decides, "element_spec")
-    return Rules(get_state, names, dataset) if dataset or is_tensor(decides) else None
+    return Rules(bound, dataset) if dataset or is_tensor(decides) else None
 
 
 def _check_kept(name: str, before: Any, after: Any) -> None:

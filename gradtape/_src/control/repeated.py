@@ -56,8 +56,7 @@ def may_record(taped: bool = False) -> bool:
     """
     state = engine.local
     plain = state.trace.parent is None and state.trace.scope is None and state.trace.overrides is None and not state.pauses
-    watched = not taped and any(tape() is not None for tape in state.tapes)
-    observed = execution.eager or as_python.everywhere or watched
+    observed = execution.eager or as_python.everywhere or (not taped and engine.taped())
     return plain and not observed and ambient.local.replica is None
 
 

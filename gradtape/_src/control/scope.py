@@ -76,13 +76,13 @@ class Scope:
         self,
         nested: bool = False,
         carried: Sequence[tuple[Variable, Node]] = (),
-        creates: bool = True,
+        creates: bool | None = None,
         shaped_by_runs: bool = False,
         trip: Node | None = None,
         through: Any = None,
         streams: Any = None,
     ) -> None:
-        self.nested, self.creates = nested, creates
+        self.nested, self.creates = nested, not nested if creates is None else creates
         self.streams = streams  # the random streams of other traces of the function, which this one continues
         self.through = through  # makes loops that run on the host, where these are possible
         self.elements: Any = None  # takes elements of iterators, where a call can draw them
@@ -161,7 +161,7 @@ class Scope:
 
     def made(self, variable: Variable) -> None:
         """Note a new variable; ValueError if the function may not create any."""
-        if not self.creates or self.nested:
+        if not self.creates:
             raise ValueError(SINGLETON)
         self.created.append(variable)
 
@@ -301,7 +301,7 @@ class Traced:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
         assigning = outputs[len(outputs) - len(self.written) :]
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "avals", [self.program.aval_of(r) for r in outputs])
+        put(self, "avals", list(self.program.results))
         put(self, "updated", [i for i, v in enumerate(self.variables) if id(v) in written])
         put(self, "assignments", [lines[r] if r >= 0 and lines else (None, 0) for r in assigning])
         put(self, "shaped_by_runs", any(map(has_no_shape, self.program.avals)))
@@ -459,7 +459,10 @@ def trace(
     if draws:
         scope.draws = seeds.Draws()
         scope.draws.kept = scope.streams
-    traced = _closed(_run_on_symbols(function, parameters, scope, convert))
+    try:
+        traced = _closed(_run_on_symbols(function, parameters, scope, convert))
+    finally:
+        scope.restore()
     scope.forget()
     return traced
 
@@ -546,7 +549,7 @@ def call(body: Traced, arguments: Sequence[Node]) -> list[Node]:
     state = engine.local
     if state.trace.parent is not None:
         return _call_in_trace(body, arguments)
-    if not state.tapes or not any(tape() is not None for tape in state.tapes):
+    if not state.tapes or not engine.taped():
         return _run_at_once(body, arguments)
     if body.program.effects:  # an effect may wait for other threads
         return call_recorded(body, arguments)
@@ -602,15 +605,11 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
         values = execution.execute(body.program, given)
         nodes = leaves(body.avals, values)
         if not body.written:
-            _journal(body, arguments, nodes)
-            if body.transcript is not None:
-                _transcribe(body, body.transcript, arguments, nodes, given)
+            _note(body, arguments, nodes, given)
             return nodes
         with engine.shared:
             if still_hold(body.variables, held, body.updated) or body.program.effects:
-                _journal(body, arguments, nodes)
-                if body.transcript is not None:
-                    _transcribe(body, body.transcript, arguments, nodes, given)
+                _note(body, arguments, nodes, given)
                 count = len(nodes) - len(body.written)
                 if slices.local.before is not None:
                     slices.note(zip(body.variables, held, strict=True))
@@ -618,9 +617,11 @@ def _run_at_once(body: Traced, arguments: Sequence[Node]) -> list[Node]:
                 return nodes[:count]
 
 
-def _journal(body: Traced, arguments: Sequence[Node], nodes: list[Node]) -> None:
+def _note(body: Traced, arguments: Sequence[Node], nodes: list[Node], given: Sequence[Any]) -> None:
     if not body.trains:  # a function with its own training step is not differentiated
         journal.called(arguments, body, nodes, engine.local.trace)
+    if body.transcript is not None:
+        _transcribe(body, body.transcript, arguments, nodes, given)
 
 
 def _transcribe(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gradtape._src.control import branch, branch_captures, loop
 from gradtape._src.control.bound_names import (
     UNDEFINED,
+    Bound,
     BoundState,
     can_be_result,
     check_not_none,
@@ -45,28 +46,23 @@ from gradtape._src.ops.math.arithmetic import minimum
 from gradtape._src.ops.math.compare import logical_not
 from gradtape._src.ops.math.rounding import ceil
 
+T = TypeVar("T")
 
-class Attempt:
-    """A context for recording a statement as one op; `failed` if it takes elements, so that the host must run it."""
 
-    def __init__(self, get_state: Any, set_state: Any) -> None:
-        self.failed = False
-        self._before, self._set_state = get_state(), set_state
-        scope: Any = engine.local.trace.scope
-        self._inside = scope.inside if loops_on_host(scope) else None
-        self._count = 0 if self._inside is None else len(self._inside)
-
-    def __enter__(self) -> Attempt:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, _: Any) -> bool:
-        taped = any(t() is not None for t in engine.local.tapes)
-        if not isinstance(error, (TakesElement, ThroughEagerCode)) or self._inside is None or taped:
-            return False
-        del self._inside[self._count :]
-        self._set_state(self._before)
-        self.failed = True
-        return True
+def _op_or_host(bound: Bound, as_op: Callable[[], T], on_host: Callable[[], T]) -> T:
+    """Return `as_op()`, which records a statement as one op; `on_host()` if it takes elements, which only the host can do."""
+    scope: Any = engine.local.trace.scope
+    if not loops_on_host(scope):
+        return as_op()
+    before, count = bound.get(), len(scope.inside)
+    try:
+        return as_op()
+    except (TakesElement, ThroughEagerCode):
+        if engine.taped():
+            raise
+    del scope.inside[count:]
+    bound.set(before)
+    return on_host()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -83,24 +79,23 @@ def if_stmt(
     nouts: int,
 ) -> None:
     """Run an `if` statement; it binds `symbol_names`, of which the first `nouts` are used afterwards."""
+    if not symbolic(condition) and not branch_captures.counts(condition):
+        (body if condition else orelse)()
+        return
+    bound = Bound(symbol_names, get_state, set_state).first(nouts)
     if not symbolic(condition):
-        taken, other = (body, orelse) if condition else (orelse, body)
-        if branch_captures.counts(condition):
-            branch_captures.switched(taken, other, get_state, set_state, nouts)
-        else:
-            taken()
+        branch_captures.switched(bound, *((body, orelse) if condition else (orelse, body)))
         return
     pred = branch._scalar_bool(condition, "The condition of `if`").node
-    before = get_state()
-    with Attempt(get_state, set_state) as attempt:
-        first, second = [_Branch(run, get_state, set_state, before, nouts) for run in (body, orelse)]
-    if attempt.failed:
-        if_on_host(condition, body, orelse, get_state, set_state, symbol_names[:nouts])
-        return
-    merged = _merge(first, second, symbol_names, condition)
-    results = iter(branch.join(pred, (first.body, second.body), branch.IF, ("the main branch", "the else branch")))
-    after = [m.fill(results) if isinstance(m, ResultStructure) else m for m in merged]
-    set_state((*after, *before[nouts:]))
+    before = bound.get()
+
+    def as_op() -> None:
+        first, second = [_Branch(bound, before, run) for run in (body, orelse)]
+        merged = _merge(first, second, bound.names, condition)
+        results = iter(branch.join(pred, (first.body, second.body), branch.IF, ("the main branch", "the else branch")))
+        bound.set([m.fill(results) if isinstance(m, ResultStructure) else m for m in merged])
+
+    _op_or_host(bound, as_op, lambda: if_on_host(bound, condition, body, orelse))
 
 
 def _check_returns(branch: str) -> None:
@@ -116,15 +111,15 @@ def _check_returns(branch: str) -> None:
 class _Branch:
     """A traced branch: for each bound name, the leaves of its final value, and which of them are tensors."""
 
-    def __init__(self, run: Any, get_state: Any, set_state: Any, before: Any, nouts: int) -> None:
+    def __init__(self, bound: Bound, before: Any, run: Callable[[], None]) -> None:
         self.leaves: list[list[Any]] = []
         self.specs: list[Any] = []
 
         def branch_results() -> list[Any]:
-            set_state(before)
+            bound.set(before)
             run()
             flat = []
-            for value in get_state()[:nouts]:
+            for value in bound.get():
                 leaves, spec = flatten(value)
                 self.leaves.append(leaves)
                 self.specs.append(spec)
@@ -132,7 +127,7 @@ class _Branch:
             return flat
 
         self.body = draft(branch_results, (), Scope(nested=True))
-        set_state(before)
+        bound.set(before)
 
 
 def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]]) -> tuple[int | None, int | None]:
@@ -265,61 +260,44 @@ def while_stmt(
     opts: Any,
 ) -> None:
     """Run a `while` statement, in Python as long as its condition is not a tensor."""
-    scope = engine.local.trace.scope
+    scope, bound = engine.local.trace.scope, Bound(symbol_names, get_state, set_state)
     start = None if scope is not None else get_state()
     rules: Rules | None = None
     trips = 0
     while True:
         before = get_state()
-        done = _done(scope)
         holds = test()
         if symbolic(holds):
             break
         if not trips:
-            rules = rules_of(holds, get_state, symbol_names)
+            rules = rules_of(holds, bound)
         if not holds:
             if rules is not None:
                 rules.ended()
             if branch_captures.counts(holds):
-                branch_captures.looped(start, trips, body, (), get_state, set_state)
+                branch_captures.looped(bound, start, trips, body, ())
             return
         body()
         trips += 1
         if rules is not None:
             rules.made_a_trip()
     set_state(before)
-    first = None if _done(scope) == done else holds
-    _staged_while(test, body, get_state, set_state, symbol_names, opts, first)
+    _staged_while(bound, test, body, opts, holds)
 
 
-def _done(scope: Any) -> Any:
-    """Return the variables that the function under trace has assigned so far, and the number of elements taken."""
-    return (dict(scope.after), scope.elements and len(scope.elements.takes)) if isinstance(scope, Scope) else None
-
-
-def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any, first: Any) -> None:
-    """Record a loop on tensors; `first` is the condition's first value if evaluating it has assigned or taken something."""
+def _staged_while(bound: Bound, test: Any, body: Any, opts: Any, holds: Any) -> None:
+    """Record a loop on tensors; `holds` is the value of the condition before the first trip."""
     limit = (opts or {}).get("maximum_iterations")
-    state = BoundState(defined(get_state, set_state, body, names, test), names)
+    state = BoundState(bound, defined(bound, body, test))
 
     def condition(tensors: Any) -> Any:
-        set_state(state.pack(tensors))
+        state.bind(tensors)
         return test()
 
-    def step(tensors: Any) -> list[Tensor]:
-        set_state(state.pack(tensors))
-        body()
-        return state.flat(get_state())
+    def as_op() -> list[Tensor]:
+        return loop.run_loop(condition, lambda x: state.after(x, body), state.tensors, limit, state.names, holds)
 
-    with Attempt(get_state, set_state) as attempt:
-        if first is None:
-            after = loop.run_loop(condition, step, state.tensors, limit, state.names)
-        else:
-            after = loop.run_assigning_loop(condition, step, state.tensors, first, limit, state.names)
-    if attempt.failed:
-        holds = condition(state.tensors) if first is None else first
-        after = while_on_host(holds, limit, state, lambda _: body(), test, get_state, set_state)
-    set_state(state.pack(after))
+    state.bind(_op_or_host(bound, as_op, lambda: while_on_host(holds, limit, state, body, test)))
 
 
 def for_stmt(
@@ -332,80 +310,71 @@ def for_stmt(
     opts: Any,
 ) -> None:
     """Run a `for` statement: one op over a tensor's rows or a range of tensors, else a Python loop."""
+    bound = Bound(symbol_names, get_state, set_state)
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
-        for_dataset(iterated, extra_test, body, get_state, set_state, symbol_names)
+        for_dataset(bound, iterated, extra_test, body)
         return
     limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
-        _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
-        _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
+        _starts_at(bound, iterated.start, opts)
+        _for_range(bound, iterated, limit, extra_test, body)
     elif symbolic(iterated):
         rows = tensor(iterated)
         if not rows.ndim:
             raise TypeError("Cannot iterate over a scalar tensor: loop over tf.range(n).")
         if limit is not None:
             rows = rows[: int(limit)]
-        if extra_test is not None:
-            _for_rows_until(rows, extra_test, body, get_state, set_state, symbol_names)
+        count = extents_of(rows)[0]
+        if extra_test is None or count == 0:
+            _for_rows(bound, rows, body)
         else:
-            _for_rows(rows, body, get_state, set_state, symbol_names)
-    elif branch_captures.counts(iterated):
-        start, rows = get_state(), tensor(iterated)
-        for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
-        row = aval(rows.node.aval.shape[1:], rows.node.aval.dtype)
-        branch_captures.looped(start, extents_of(rows)[0], body, [row], get_state, set_state)
+            _counted(bound, lambda i: gather(rows, i), tensor(count, dtypes.int64), extra_test, body)
     else:
-        for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
+        start = get_state()
+        for_in_python(iterated, extra_test, body, rules_of(iterated, bound))
+        if branch_captures.counts(iterated):
+            of = tensor(iterated).node.aval
+            branch_captures.looped(bound, start, of.shape[0], body, [aval(of.shape[1:], of.dtype)])
 
 
-def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
+def _starts_at(bound: Bound, start: Tensor, opts: Any) -> None:
     """Bind an unbound loop variable to the range's start before the loop."""
-    values = list(get_state())
+    names, values = bound.names, list(bound.get())
     name = (opts or {}).get("iterate_names")
     if name in names and isinstance(values[names.index(name)], UNDEFINED):
         values[names.index(name)] = start
-        set_state(values)
+        bound.set(values)
 
 
-def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+def _for_rows(bound: Bound, rows: Tensor, body: Any) -> None:
     taken = MappedRows(rows, "for")
     growth = Growth(constant_folding.folded(taken.nodes[0]))
     body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))
-    if taken.count == 0 and not any(map(empty, get_state())):
-        branch_captures.looped(get_state(), 0, body, taken.avals, get_state, set_state)
+    if taken.count == 0 and not any(map(empty, bound.get())):
+        branch_captures.looped(bound, bound.get(), 0, body, taken.avals)
         return
-    before = defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
+    before = defined(bound, lambda: body(symbol), lambda: tensor(taken.count > 0), growth)
 
     def step(carry: list[Node], row: list[Node]) -> list[Tensor]:
-        set_state(state.pack([handle(n) for n in carry]))
-        body(handle(row[0]))
-        after = state.flat(get_state())
+        after = state.after([handle(n) for n in carry], lambda: body(handle(row[0])))
         check_same(carry, after, state.names)
         return after
 
+    def as_op() -> list[Tensor]:
+        last, _ = record_rows(step, [t.node for t in state.tensors], taken)
+        return [handle(n) for n in last]
+
+    def on_host() -> list[Tensor]:
+        return loop_on_host(Count(tensor(taken.count, dtypes.int64)), state, lambda i: body(gather(rows, i)))
+
     with growth.in_loop():
-        state = BoundState(before, names)
-        with Attempt(get_state, set_state) as attempt:
-            last, _ = record_rows(step, [t.node for t in state.tensors], taken)
-            after = [handle(n) for n in last]
-        if attempt.failed:
-            trips = Count(tensor(taken.count, dtypes.int64))
-            after = loop_on_host(trips, state, lambda i: body(gather(rows, i)), None, get_state, set_state)
-    set_state(state.pack(after))
+        state = BoundState(bound, before)
+        after = _op_or_host(bound, as_op, on_host)
+    state.bind(after)
 
 
-def _for_rows_until(rows: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    count = extents_of(rows)[0]
-    if count == 0:
-        _for_rows(rows, body, get_state, set_state, names)
-        return
-    _counted(lambda i: gather(rows, i), tensor(count, "int64"), extra_test, body, get_state, set_state, names)
-
-
-def _for_range(
-    bounds: DynamicRange, limit: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]
-) -> None:
+def _for_range(bound: Bound, bounds: DynamicRange, limit: Any, extra_test: Any, body: Any) -> None:
     start, end, delta = bounds.start, bounds.limit, bounds.delta
     if start.dtype.is_floating:
         count = cast.cast(ceil((end - start) / delta), dtypes.int64)
@@ -414,10 +383,10 @@ def _for_range(
         count = cast.cast(ahead, dtypes.int64)
     if limit is not None:
         count = minimum(count, cast.cast(tensor(limit), dtypes.int64))
-    _counted(lambda i: start + cast.cast(i, start.dtype) * delta, count, extra_test, body, get_state, set_state, names)
+    _counted(bound, lambda i: start + cast.cast(i, start.dtype) * delta, count, extra_test, body)
 
 
-def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
+def _counted(bound: Bound, item: Any, count: Tensor, extra_test: Any, body: Any) -> None:
     """Record a loop over `item(0)`, `item(1)`, …, of at most `count` trips, while `extra_test` holds."""
     zero = tensor(0, dtypes.int64)
     symbol = handle(leaf(zero.node.aval, None))
@@ -425,30 +394,31 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     most = None if known is None else int(known)
     growth = Growth(None if most is None or extra_test is not None else _numbers(item, most))
     body = growth.counting(body)
-    before = defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth)
+    before = defined(bound, lambda: body(item(symbol)), lambda: count > 0, growth)
 
     def condition(values: Any) -> Any:
         i, *tensors = values
         holds = i < count
         if extra_test is None:
             return holds
-        set_state(state.pack(tensors))
+        state.bind(tensors)
         return compare.logical_and(holds, extra_test())
 
     def step(values: Any) -> list[Any]:
         i, *tensors = values
-        set_state(state.pack(tensors))
-        body(item(i))
-        return [i + 1, *state.flat(get_state())]
+        return [i + 1, *state.after(tensors, lambda: body(item(i)))]
+
+    def as_op() -> list[Tensor]:
+        return loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names])[1:]
+
+    def on_host() -> list[Tensor]:
+        trips = count if extra_test is None else select.where(extra_test(), count, zero)
+        return loop_on_host(Count(trips), state, lambda i: body(item(i)), extra_test)
 
     with growth.in_loop():
-        state = BoundState(before, names)
-        with Attempt(get_state, set_state) as attempt:
-            _, *after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names])
-        if attempt.failed:
-            trips = count if extra_test is None else select.where(extra_test(), count, zero)
-            after = loop_on_host(Count(trips), state, lambda i: body(item(i)), extra_test, get_state, set_state)
-    set_state(state.pack(after))
+        state = BoundState(bound, before)
+        after = _op_or_host(bound, as_op, on_host)
+    state.bind(after)
 
 
 def _numbers(item: Any, count: int) -> np.ndarray | None:

@@ -17,7 +17,6 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
-from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.creation import range_
@@ -55,25 +54,13 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
         if not fallback_to_while_loop:
             raise _no_vectorization("fn has effects, or strings.")
         return call.in_a_loop()
-    if body.draws and call.has_open_count:  # each row draws its own numbers
+    if body.draws and is_unknown(call.count):  # each row draws its own numbers
         return call.in_a_loop()
     return call.at_once(body)
 
 
 def _no_vectorization(why: str) -> ValueError:
     return ValueError(f"No pfor vectorization defined for what fn does: {why} Give fallback_to_while_loop=True.")
-
-
-class RowScope(Scope):
-    """The scope of a function of rows, which may create variables in its first trace, like a `tf.function`."""
-
-    def made(self, variable: Variable) -> None:
-        """Note a new variable."""
-        self.nested = False
-        try:
-            super().made(variable)
-        finally:
-            self.nested = True
 
 
 class Returned:
@@ -127,7 +114,7 @@ class CallOfRows:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
         if len(self._tensors) > 1 and any(is_unknown(x.node.aval.shape[0]) for x in self._tensors):
             self._tensors = _of_one_count(self._tensors)
-        self._count = count = max(extents_of(x)[0] for x in self._tensors)
+        self.count = count = max(extents_of(x)[0] for x in self._tensors)
         if any(extents_of(x)[0] not in (count, 1) for x in self._tensors):
             raise ValueError(f"elems have different numbers of rows: {sorted({extents_of(x)[0] for x in self._tensors})}.")
         self._shared = [extents_of(x)[0] != count for x in self._tensors]
@@ -139,18 +126,13 @@ class CallOfRows:
     def _inputs(self) -> list[Node]:
         return [(x[0] if s else x).node for x, s in zip(self._tensors, self._shared, strict=True)]
 
-    @property
-    def has_open_count(self) -> bool:
-        """Whether the number of rows is unknown."""
-        return is_unknown(self._count)
-
     def traced(self) -> Traced:
         """Trace the function on one row."""
         inputs = zip(self._inputs(), self._shared, strict=True)
         of_row = [n.aval if s else aval(n.aval.shape[1:], n.aval.dtype) for n, s in inputs]
-        for creates in (True, False):
+        for creates in (True, False):  # like a `tf.function`, it may create variables in its first trace
             parameters = [leaf(a, None) for a in of_row]
-            scope = RowScope(nested=True, creates=creates)
+            scope = Scope(nested=True, creates=creates)
             body = trace(lambda given=parameters: self._apply(given).tensors, parameters, scope)  # type: ignore[misc]
             if not body.created:
                 break
@@ -165,12 +147,12 @@ class CallOfRows:
         for k in range(len(nodes) - len(body.draws), len(nodes)):
             nodes[k], mapped[k] = self._seeds(nodes[k]), True
         if not any(mapped):
-            nodes[0], mapped[0] = stack([handle(nodes[0])] * self._count).node, True
+            nodes[0], mapped[0] = stack([handle(nodes[0])] * self.count).node, True
         results = body.structure.pack(call_vectorized(body.program, nodes, mapped))
-        return self._returned.stacked(results, self._count)
+        return self._returned.stacked(results, self.count)
 
     def _seeds(self, seed: Node) -> Node:
-        numbers = engine.counting(self._count)
+        numbers = engine.counting(self.count)
         program = built(lambda *state: [of_trip(*state)], [seed.aval, aval((), numbers.aval.dtype)])
         (seeds,) = call_vectorized(program, [seed, numbers], [False, True])
         return seeds
@@ -185,12 +167,12 @@ class CallOfRows:
             return self._apply([n if s else next(given) for n, s in zip(shared, self._shared, strict=True)]).tensors
 
         _, ys = record_rows(one, (), rows)
-        return self._returned.stacked([handle(y) for y in ys], self._count)
+        return self._returned.stacked([handle(y) for y in ys], self.count)
 
     def row_by_row(self) -> Any:
         """Run the rows one after the other in eager code."""
         rows = [
             self._apply([x[0 if s else i].node for x, s in zip(self._tensors, self._shared, strict=True)]).tensors
-            for i in range(self._count)
+            for i in range(self.count)
         ]
-        return self._returned.stacked([stack(list(column)) for column in zip(*rows, strict=True)], self._count)
+        return self._returned.stacked([stack(list(column)) for column in zip(*rows, strict=True)], self.count)

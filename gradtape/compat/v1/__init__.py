@@ -43,7 +43,7 @@ from gradtape._src.v1.graphs.graph import (
     get_default_session as get_default_session,
     reset_default_graph as reset_default_graph,
 )
-from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
+from gradtape._src.autodiff.options import AggregationMethod as AggregationMethod
 from gradtape._src.v1.graphs.gradients import gradients_v1 as _gradients_v1, hessians_v1 as _hessians_v1
 from gradtape._src.v1.graphs.operation import Operation as Operation
 from gradtape._src.v1.graphs.placeholders import (

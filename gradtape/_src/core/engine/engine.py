@@ -433,6 +433,11 @@ def _realize_in_trace(trace: Trace, node: Node) -> Any:
     raise error
 
 
+def taped() -> bool:
+    """Return whether a tape records the thread's ops."""
+    return any(tape() is not None for tape in local.tapes)
+
+
 def symbolic(node: Node) -> bool:
     """Return whether a node has no value because it depends on the inputs of a function or graph.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf, memoized
 from gradtape._src.core.programs.structured import StructuredOp, arity
+from gradtape._src.core.values.aval import Aval
 
 FORWARD = "forward"  # key in `Program.derived`: the forward Program of a gradient whose own derivative needs its values
 
@@ -171,6 +172,17 @@ def close(
         tuple([np.asarray(engine.value(n)) for n in constants]),
         tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept]),
     )
+
+
+def program_of(record: Callable[..., Sequence[Node]], parameters: Sequence[Aval]) -> Program:
+    """Return the Program of the ops that `record` records on nodes of these Avals; its results are the outputs.
+
+    Overrides of gradients around the caller apply to ops of the user, and not to these.
+    """
+    leaves = [leaf(a, None) for a in parameters]
+    with inner() as trace:
+        trace.overrides = None
+        return execution.intern(close(trace, record(*leaves), leaves))
 
 
 def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:

@@ -519,6 +519,11 @@ class Program(Executable):
         """Return the Aval of a reference's value."""
         return self.avals[reference] if reference >= 0 else self.parameters[-1 - reference]
 
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """The Avals of the outputs."""
+        return tuple(map(self.aval_of, self.outputs))
+
     def __str__(self) -> str:
         def name(reference: int) -> str:
             return f"%{reference}" if reference >= 0 else f"%p{-1 - reference}"
@@ -571,7 +576,7 @@ def _call(*arguments: Any, program: Program) -> tuple[Any, ...]:
 
 
 def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
-    return tuple([program.aval_of(r) for r in program.outputs])
+    return program.results
 
 
 # One output of an op with several. Other nodes refer to these elements only, so that a reference is a single int.

@@ -187,7 +187,7 @@ def by_program(type: str, form: type[Any], kind: str = VALUE, saves: str = "inpu
         return program.evaluate(*inputs)
 
     def avals(*avals: Aval, program: Program, **others: Any) -> tuple[Aval, ...]:
-        return tuple([program.aval_of(r) for r in program.outputs])
+        return program.results
 
     return StructuredOp(
         type,

@@ -373,7 +373,7 @@ def _of_bodies(graph: Graph, op: StructuredOp, inputs: tuple[Node, ...], attrs: 
         replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
         if op.kind == BRANCH:
             branches = op.programs(replay.with_programs(op, attrs, given))
-            return None, list(map(common, zip(*[[p.aval_of(r) for r in p.outputs] for p in branches], strict=True)))
+            return None, list(map(common, zip(*[p.results for p in branches], strict=True)))
         return None, [n.aval for n in engine.elements(replay.record(op, attrs, [n.aval for n in inputs], given))]
 
     try:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtape._src.autodiff import eager_record
-from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.options import AggregationMethod, UnconnectedGradients
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
-from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.public import public
 from gradtape._src.core.base.signatures import known_as
