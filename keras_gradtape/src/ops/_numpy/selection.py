@@ -8,10 +8,7 @@ from gradtape._src.ops.array.gather import take as gathered
 from gradtape._src.ops.numpy.search import as_indices
 from gradtape._src.ops.shapes import broadcast_shapes
 from keras_gradtape.src.ops._numpy.bound import bound
-from keras_gradtape.src.ops._numpy.promotion import (
-    canonical,
-    tensor,
-)
+from keras_gradtape.src.ops._numpy.promotion import canonical, tensor
 
 # By condition
 
