@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+HINTS = ("is_non_singular", "is_self_adjoint", "is_positive_definite", "is_square")
+
 Rule = Callable[..., Any]
 _rules: dict[tuple[Any, ...], Rule] = {}
 
@@ -57,6 +59,11 @@ def product(left: Any, right: Any) -> Any:
 def quotient(left: Any, right: Any) -> Any:
     """Return the operator X with left X = right."""
     return product(inverse(left), right)
+
+
+def hints_of(operator: Any) -> dict[str, Any]:
+    """Return the hints of an operator, by name."""
+    return {hint: getattr(operator, hint) for hint in HINTS}
 
 
 def both(name: str, left: Any, right: Any) -> bool | None:

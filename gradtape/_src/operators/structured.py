@@ -12,22 +12,21 @@ from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators.base import LinearOperator
-from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
+from gradtape._src.operators.parts import broadcast_batches, reference, same_batch, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather
-from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.joining import concat, stack, unstack
 from gradtape._src.ops.array.rearrange import reverse
-from gradtape._src.ops.array.shape import broadcast_to, ones, squeeze, zeros
+from gradtape._src.ops.array.shape import broadcast_to, ones
 from gradtape._src.ops.array.sort import argsort
-from gradtape._src.ops.linalg.diagonals import adjoint, diag, diag_part
+from gradtape._src.ops.linalg.diagonals import diag, diag_part
 from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.linalg.tridiagonal import tridiagonal_matmul, tridiagonal_solve
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import reduce_sum
-
-dense_adjoint = adjoint
 
 
 class LinearOperatorHouseholder(LinearOperator):
@@ -36,6 +35,9 @@ class LinearOperatorHouseholder(LinearOperator):
     >>> tf.linalg.LinearOperatorHouseholder([1.0, 0.0]).matvec([2.0, 3.0]).numpy()
     array([-2.,  3.], dtype=float32)
     """
+
+    _composite_tensor_fields = ("reflection_axis",)
+    _experimental_parameter_ndims_to_matrix_ndims = {"reflection_axis": 1}
 
     @public
     def __init__(
@@ -59,7 +61,8 @@ class LinearOperatorHouseholder(LinearOperator):
         self._reflection_axis = reference(reflection_axis, "reflection_axis")
         if shape_of(self._reflection_axis).rank == 0:
             raise ValueError("Argument reflection_axis must have at least 1 dimension.  Found: a scalar.")
-        super().__init__(self._reflection_axis.dtype, None, is_non_singular, True, False, True, name, parameters)
+        always = {"is_self_adjoint": True, "is_positive_definite": False, "is_square": True}
+        self._begin(self._reflection_axis.dtype, parameters, **always)
 
     @property
     def reflection_axis(self) -> Any:
@@ -70,54 +73,42 @@ class LinearOperatorHouseholder(LinearOperator):
         shape = shape_of(self._reflection_axis)
         return shape.concatenate(shape[-1:])
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        x = dense_adjoint(x) if adjoint_arg else x
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         axis = self._unit()[..., None]
         return x - 2.0 * axis * matmul(axis, x, adjoint_a=True)
 
     def _unit(self) -> Any:
         axis = convert_to_tensor(self._reflection_axis)
-        squares = reduce_sum(axis * (conj(axis) if axis.dtype.is_complex else axis), axis=-1, keepdims=True)
+        squares = reduce_sum(axis * conj(axis), axis=-1, keepdims=True)
         return axis / squares**0.5
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._matmul(rhs, adjoint, adjoint_arg)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._matmul(rhs)
 
     def _to_dense(self) -> Any:
         axis = self._unit()[..., None]
         identity = np.eye(extents_of(axis)[-2], dtype=self.dtype.as_numpy_dtype)
         return identity - 2.0 * matmul(axis, axis, adjoint_b=True)
 
-    def _batch_of(self, value: float) -> Any:
-        return cast(value, self.dtype) * ones(self.batch_shape.as_list(), self.dtype)
-
     def _determinant(self) -> Any:
-        return self._batch_of(-1.0)
+        return self._of_each(-1.0)
 
     def _log_abs_determinant(self) -> Any:
-        return self._batch_of(0.0)
+        return self._of_each(0.0)
 
     def _trace(self) -> Any:
-        return self._batch_of(float(self._domain_size or 0) - 2.0)
+        return self._of_each(float(self._domain_size or 0) - 2.0)
 
     def _diag_part(self) -> Any:
         axis = self._unit()
-        return 1.0 - 2.0 * axis * (conj(axis) if axis.dtype.is_complex else axis)
+        return 1.0 - 2.0 * axis * conj(axis)
 
     def _eigvals(self) -> Any:
         whole = ones(self.shape.as_list()[:-1], self.dtype)
         return concat([-whole[..., :1], whole[..., 1:]], -1)
 
     def _cond(self) -> Any:
-        return self._batch_of(1.0)
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("reflection_axis",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"reflection_axis": 1}
+        return self._of_each(1.0)
 
 
 class LinearOperatorPermutation(LinearOperator):
@@ -126,6 +117,9 @@ class LinearOperatorPermutation(LinearOperator):
     >>> tf.linalg.LinearOperatorPermutation([2, 0, 1]).matvec([10.0, 20.0, 30.0]).numpy()
     array([30., 10., 20.], dtype=float32)
     """
+
+    _composite_tensor_fields = ("perm", "dtype")
+    _experimental_parameter_ndims_to_matrix_ndims = {"perm": 1}
 
     @public
     def __init__(
@@ -146,7 +140,7 @@ class LinearOperatorPermutation(LinearOperator):
             raise TypeError(f"Argument perm must be integer dtype.  Found: {self._perm}")
         if shape_of(self._perm).rank == 0:
             raise ValueError("Argument perm must have at least 1 dimension.  Found: a scalar.")
-        super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
+        self._begin(dtype, parameters, is_square=True)
 
     @property
     def perm(self) -> Any:
@@ -157,16 +151,14 @@ class LinearOperatorPermutation(LinearOperator):
         shape = shape_of(self._perm)
         return shape.concatenate(shape[-1:])
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        x = dense_adjoint(x) if adjoint_arg else x
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         perm = argsort(self._perm, axis=-1) if adjoint else convert_to_tensor(self._perm)
-        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), TensorShape(extents_of(perm)[:-1])).as_list()
-        x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
-        perm = broadcast_to(perm, np.array([*batch, extents_of(perm)[-1]], np.int32))
-        return gather(x, perm, axis=len(batch), batch_dims=len(batch))
+        x, perm = same_batch(x, perm[..., None])
+        x = broadcast_to(x, extents_of(x))  # the gradient of a gather from the argument itself would be IndexedSlices
+        return gather(x, perm[..., 0], axis=x.ndim - 2, batch_dims=x.ndim - 2)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._matmul(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._matmul(rhs, adjoint=not adjoint)
 
     def _to_dense(self) -> Any:
         perm = convert_to_tensor(self._perm)
@@ -177,18 +169,10 @@ class LinearOperatorPermutation(LinearOperator):
         return cast(equal(perm, np.arange(extents_of(perm)[-1], dtype=perm.dtype.as_numpy_dtype)), self.dtype)
 
     def _log_abs_determinant(self) -> Any:
-        return zeros(self.batch_shape.as_list(), self.dtype)
+        return self._of_each(0.0)
 
     def _cond(self) -> Any:
-        return ones(self.batch_shape.as_list(), self.dtype)
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("perm", "dtype")
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"perm": 1}
+        return self._of_each(1.0)
 
 
 class LinearOperatorToeplitz(LinearOperator):
@@ -197,6 +181,9 @@ class LinearOperatorToeplitz(LinearOperator):
     >>> tf.linalg.LinearOperatorToeplitz([1.0, 2.0], [1.0, 3.0]).to_dense().numpy().tolist()
     [[1.0, 3.0], [2.0, 1.0]]
     """
+
+    _composite_tensor_fields = ("col", "row")
+    _experimental_parameter_ndims_to_matrix_ndims = {"col": 1, "row": 1}
 
     @public
     def __init__(
@@ -216,7 +203,7 @@ class LinearOperatorToeplitz(LinearOperator):
                 raise ValueError(f"Argument {what} must have at least 1 dimension.  Found: a scalar.")
         if is_square is False:
             raise ValueError("Only square Toeplitz operators currently supported.")
-        super().__init__(self._row.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
+        self._begin(self._row.dtype, parameters, is_square=True)
 
     @property
     def col(self) -> Any:
@@ -233,27 +220,14 @@ class LinearOperatorToeplitz(LinearOperator):
         return broadcast_batches(row[:-1], col[:-1]).concatenate([col[-1], row[-1]])
 
     def _to_dense(self) -> Any:
-        batch = self.batch_shape.as_list()
-        size = self._row.shape[-1]
-        row = broadcast_to(self._row, np.array([*batch, size], np.int32))
-        col = broadcast_to(self._col, np.array([*batch, size], np.int32))
+        row, col = same_batch(convert_to_tensor(self._row), convert_to_tensor(self._col), rank=1)
+        size = extents_of(row)[-1]
         entries = concat([reverse(row, [-1]), col[..., 1:]], -1)  # of the diagonals, from the upper right corner on
         places = np.arange(size)[:, None] - np.arange(size)[None, :] + size - 1
         return gather(entries, places, axis=-1)
 
     def _diag_part(self) -> Any:
-        return convert_to_tensor(self._col)[..., :1] + zeros(self.shape.as_list()[:-1], self.dtype)
-
-    def _trace(self) -> Any:
-        return reduce_sum(self._diag_part(), axis=-1)
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("col", "row")
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"col": 1, "row": 1}
+        return broadcast_to(convert_to_tensor(self._col)[..., :1], self.shape.as_list()[:-1])
 
 
 class LinearOperatorTridiag(LinearOperator):
@@ -263,6 +237,8 @@ class LinearOperatorTridiag(LinearOperator):
     >>> operator.to_dense().numpy().tolist()
     [[2.0, 1.0, 0.0], [3.0, 2.0, 1.0], [0.0, 3.0, 2.0]]
     """
+
+    _composite_tensor_fields = ("diagonals", "diagonals_format")
 
     @public
     def __init__(
@@ -288,8 +264,7 @@ class LinearOperatorTridiag(LinearOperator):
         else:
             parts = [reference(diagonals, "diagonals")]
         self._diagonals: Any = parts if diagonals_format == "sequence" else parts[0]
-        dtype = parts[0].dtype
-        super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
+        self._begin(parts[0].dtype, parameters, is_square=True)
 
     @property
     def diagonals(self) -> Any:
@@ -316,15 +291,13 @@ class LinearOperatorTridiag(LinearOperator):
             return convert_to_tensor(self._diagonals)
         if self._diagonals_format == "matrix":
             return diag_part(self._diagonals, k=(-1, 1), align="LEFT_RIGHT")
-        batch, size = self.batch_shape.as_list(), self.shape[-1]
-        upper, main, lower = (convert_to_tensor(part) for part in self._diagonals)
-        pad = zeros([*batch, 1], self.dtype)
-        whole = [broadcast_to(part, np.array([*batch, extents_of(part)[-1]], np.int32)) for part in (upper, main, lower)]
-        if extents_of(whole[0])[-1] == size - 1:
-            whole[0] = concat([whole[0], pad], -1)
-        if extents_of(whole[2])[-1] == size - 1:
-            whole[2] = concat([pad, whole[2]], -1)
-        return concat([part[..., None, :] for part in whole], -2)
+        upper, main, lower = same_batch(*map(convert_to_tensor, self._diagonals), rank=1)
+        size, pad = extents_of(main)[-1], zeros_like(main[..., :1])
+        if extents_of(upper)[-1] == size - 1:
+            upper = concat([upper, pad], -1)
+        if extents_of(lower)[-1] == size - 1:
+            lower = concat([pad, lower], -1)
+        return stack([upper, main, lower], -2)
 
     def _to_dense(self) -> Any:
         if self._diagonals_format == "matrix":
@@ -336,30 +309,21 @@ class LinearOperatorTridiag(LinearOperator):
         diagonals = self._compact()
         if not turned:
             return diagonals
-        upper, main, lower = diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
-        pad = zeros([*extents_of(upper)[:-1], 1], self.dtype)
-        rows = [concat([lower[..., 1:], pad], -1), main, concat([pad, upper[..., :-1]], -1)]
-        whole = concat([row[..., None, :] for row in rows], -2)
-        return conj(whole) if self.dtype.is_complex else whole
+        upper, main, lower = unstack(diagonals, axis=-2)
+        pad = zeros_like(main[..., :1])
+        return conj(stack([concat([lower[..., 1:], pad], -1), main, concat([pad, upper[..., :-1]], -1)], -2))
 
     def _applied(self, function: Any, x: Any, turned: bool) -> Any:
-        diagonals = self._turned(turned)
-        batch = broadcast_batches(TensorShape(extents_of(diagonals)[:-2]), TensorShape(extents_of(x)[:-2])).as_list()
-        diagonals = broadcast_to(diagonals, np.array([*batch, *extents_of(diagonals)[-2:]], np.int32))
-        return function(diagonals, broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32)), diagonals_format="compact")
+        return function(*same_batch(self._turned(turned), x), diagonals_format="compact")
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._applied(tridiagonal_matmul, dense_adjoint(x) if adjoint_arg else x, adjoint)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return self._applied(tridiagonal_matmul, x, adjoint)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._applied(tridiagonal_solve, dense_adjoint(rhs) if adjoint_arg else rhs, adjoint)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._applied(tridiagonal_solve, rhs, adjoint)
 
     def _diag_part(self) -> Any:
-        return squeeze(self._compact()[..., 1:2, :], -2)
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("diagonals", "diagonals_format")
+        return self._compact()[..., 1, :]
 
     @property
     def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
