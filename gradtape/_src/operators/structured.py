@@ -15,15 +15,14 @@ from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.parts import broadcast_batches, reference, same_batch, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather
-from gradtape._src.ops.array.joining import concat, stack, unstack
+from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.rearrange import reverse
 from gradtape._src.ops.array.shape import broadcast_to, ones
 from gradtape._src.ops.array.sort import argsort
-from gradtape._src.ops.linalg.diagonals import diag, diag_part
+from gradtape._src.ops.linalg.diagonals import diag
 from gradtape._src.ops.linalg.matmul import matmul
-from gradtape._src.ops.linalg.tridiagonal import tridiagonal_matmul, tridiagonal_solve
+from gradtape._src.ops.linalg.tridiagonal import as_compact, tridiagonal_matmul, tridiagonal_solve, turned
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -287,34 +286,19 @@ class LinearOperatorTridiag(LinearOperator):
 
     def _compact(self) -> Any:
         """Return the diagonals [..., 3, n]: above, on and below the main one."""
-        if self._diagonals_format == "compact":
-            return convert_to_tensor(self._diagonals)
-        if self._diagonals_format == "matrix":
-            return diag_part(self._diagonals, k=(-1, 1), align="LEFT_RIGHT")
-        upper, main, lower = same_batch(*map(convert_to_tensor, self._diagonals), rank=1)
-        size, pad = extents_of(main)[-1], zeros_like(main[..., :1])
-        if extents_of(upper)[-1] == size - 1:
-            upper = concat([upper, pad], -1)
-        if extents_of(lower)[-1] == size - 1:
-            lower = concat([pad, lower], -1)
-        return stack([upper, main, lower], -2)
+        given = self._diagonals
+        if self._diagonals_format == "sequence":
+            given = same_batch(*map(convert_to_tensor, given), rank=1)
+        return as_compact(given, self._diagonals_format)
 
     def _to_dense(self) -> Any:
         if self._diagonals_format == "matrix":
             return convert_to_tensor(self._diagonals)
         return diag(self._compact(), k=(-1, 1), align="LEFT_RIGHT")
 
-    def _turned(self, turned: bool) -> Any:
-        """Return the diagonals, or those of the adjoint if `turned`."""
-        diagonals = self._compact()
-        if not turned:
-            return diagonals
-        upper, main, lower = unstack(diagonals, axis=-2)
-        pad = zeros_like(main[..., :1])
-        return conj(stack([concat([lower[..., 1:], pad], -1), main, concat([pad, upper[..., :-1]], -1)], -2))
-
-    def _applied(self, function: Any, x: Any, turned: bool) -> Any:
-        return function(*same_batch(self._turned(turned), x), diagonals_format="compact")
+    def _applied(self, function: Any, x: Any, adjoint: bool) -> Any:
+        diagonals = conj(turned(self._compact())) if adjoint else self._compact()
+        return function(*same_batch(diagonals, x), diagonals_format="compact")
 
     def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         return self._applied(tridiagonal_matmul, x, adjoint)
