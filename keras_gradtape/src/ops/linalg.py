@@ -8,7 +8,12 @@ from keras.src.backend.common import dtypes, standardize_dtype
 
 import gradtape as tf
 from gradtape._src.core.tensors.tensor import extents_of
-from keras_gradtape.src.ops.core import cast, convert_to_tensor
+from keras_gradtape.src.ops.core import cast, convert_to_tensor, of_tensor
+
+det = of_tensor(tf.linalg.det)
+eig = of_tensor(tf.linalg.eig)
+eigh = of_tensor(tf.linalg.eigh)
+inv = of_tensor(tf.linalg.inv)
 
 
 def cholesky(a, upper=False):
@@ -21,22 +26,6 @@ def cholesky_inverse(a, upper=False):
     a = convert_to_tensor(a)
     lower = tf.linalg.adjoint(a) if upper else a
     return tf.linalg.cholesky_solve(lower, tf.eye(extents_of(a)[-1], batch_shape=extents_of(a)[:-2], dtype=a.dtype))
-
-
-def det(a):
-    return tf.linalg.det(convert_to_tensor(a))
-
-
-def eig(x):
-    return tf.linalg.eig(convert_to_tensor(x))
-
-
-def eigh(x):
-    return tf.linalg.eigh(convert_to_tensor(x))
-
-
-def inv(a):
-    return tf.linalg.inv(convert_to_tensor(a))
 
 
 def lu_factor(x):

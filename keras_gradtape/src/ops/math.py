@@ -6,7 +6,7 @@ from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
 from gradtape._src.core.tensors.tensor import extents_of
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.ops.core import convert_to_tensor, of_tensor
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Segments
@@ -53,21 +53,13 @@ def in_top_k(targets, predictions, k):
 # ---------------------------------------------------------------------------------------------------------------------
 # Elementary and special functions
 
+rsqrt = of_tensor(tf.math.rsqrt)
+erf = of_tensor(tf.math.erf)
+erfc = of_tensor(tf.math.erfc)
+
 
 def logsumexp(x, axis=None, keepdims=False):
     return tf.reduce_logsumexp(convert_to_tensor(x), axis, keepdims)
-
-
-def rsqrt(x):
-    return tf.math.rsqrt(convert_to_tensor(x))
-
-
-def erf(x):
-    return tf.math.erf(convert_to_tensor(x))
-
-
-def erfc(x):
-    return tf.math.erfc(convert_to_tensor(x))
 
 
 def erfinv(x):
