@@ -191,6 +191,7 @@ def test_functions_of_matrices_take_operators(kind):
         tf.function(lambda a: linalg.matmul(a, x) + linalg.inv(x, adjoint=True)),
     ):
         np.testing.assert_allclose(array(function(operator)), array(function(dense)), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(linalg.det(input=operator), linalg.det(dense), rtol=1e-6)
     with pytest.raises(ValueError, match="Transposing not supported at this time"):
         tf.matmul(operator, x, transpose_a=True)
     with pytest.raises(ValueError, match="Transposing not supported at this time"):

@@ -156,19 +156,19 @@ class LinearOperator(Module, CompositeTensor):
         return assert_equal(dense, dense_adjoint(dense), message="Matrix was not equal to its adjoint.")
 
     def _linop_adjoint(self) -> LinearOperator:
-        return rules.adjoint(self)
+        return rules.applied("adjoint", self)
 
     def _linop_inverse(self) -> LinearOperator:
-        return rules.inverse(self)
+        return rules.applied("inverse", self)
 
     def _linop_cholesky(self) -> LinearOperator:
-        return rules.cholesky(self)
+        return rules.applied("cholesky", self)
 
     def _linop_matmul(self, left_operator: LinearOperator, right_operator: LinearOperator) -> LinearOperator:
-        return rules.product(left_operator, right_operator)
+        return rules.applied("product", left_operator, right_operator)
 
     def _linop_solve(self, left_operator: LinearOperator, right_operator: LinearOperator) -> LinearOperator:
-        return rules.quotient(left_operator, right_operator)
+        return rules.applied("product", rules.applied("inverse", left_operator), right_operator)
 
     # Properties
 

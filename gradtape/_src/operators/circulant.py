@@ -13,7 +13,7 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.composed import LinearOperatorComposition
-from gradtape._src.operators.parts import in_batch, reference, shape_of
+from gradtape._src.operators.parts import in_batch, parameter, reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import broadcast_to, reshape
@@ -32,6 +32,7 @@ class _Circulant(LinearOperator):
     """Base of circulant operators: A = F⁻¹ diag(spectrum) F, with F the transform of `_depth` dimensions."""
 
     _composite_tensor_fields = ("spectrum", "input_output_dtype")
+    spectrum = parameter("spectrum", "The eigenvalues, by frequency.")
 
     _depth: int
 
@@ -64,11 +65,6 @@ class _Circulant(LinearOperator):
     def block_shape_tensor(self) -> Any:
         """Return the extents of the dimensions as an int32 tensor."""
         return reference(self.block_shape.as_list(), "block_shape", dtypes.int32)
-
-    @property
-    def spectrum(self) -> Any:
-        """The eigenvalues, by frequency."""
-        return self._spectrum
 
     @public
     def convolution_kernel(self, name: str = "convolution_kernel") -> Any:

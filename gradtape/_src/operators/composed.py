@@ -10,7 +10,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
-from gradtape._src.operators.parts import broadcast_batches
+from gradtape._src.operators.parts import broadcast_batches, parameter
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import broadcast_dynamic_shape
@@ -23,6 +23,7 @@ class _OfOne(LinearOperator):
 
     _composite_tensor_fields = ("operator",)
     _experimental_parameter_ndims_to_matrix_ndims = {"operator": 0}
+    operator = parameter("operator", "The original operator.")
 
     def _derive(self, parameters: dict[str, Any], suffix: str) -> None:
         """Call the constructor of LinearOperator with the hints in `parameters`, or the operator's in place of None."""
@@ -35,11 +36,6 @@ class _OfOne(LinearOperator):
                 raise ValueError(f"The hint {hint}={value} contradicts that of the operator, {known}.")
             hints[hint] = known if value is None else value
         self._begin(operator.dtype, parameters, **hints, name=parameters["name"] or f"{operator.name}{suffix}")
-
-    @property
-    def operator(self) -> LinearOperator:
-        """The original operator."""
-        return self._operator
 
     def _cond(self) -> Any:
         return self._operator.cond()
@@ -178,12 +174,8 @@ class OfSeveral(LinearOperator):
 
     _composite_tensor_fields = ("operators",)
     _experimental_parameter_ndims_to_matrix_ndims = {"operators": 0}
+    operators = parameter("operators", "The operators that it is made of, as they were given.")
     _operators: Any
-
-    @property
-    def operators(self) -> Any:
-        """The operators that it is made of, as they were given."""
-        return self._operators
 
     def _members(self) -> list[LinearOperator]:
         """Return all operators."""

@@ -10,7 +10,7 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.diagonal import LinearOperatorDiag
-from gradtape._src.operators.parts import reference, same_batch, shape_of
+from gradtape._src.operators.parts import parameter, reference, same_batch, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.extents import shape as shape_tensor_of
@@ -40,6 +40,7 @@ class LinearOperatorFullMatrix(LinearOperator):
 
     _composite_tensor_fields = ("matrix",)
     _experimental_parameter_ndims_to_matrix_ndims = {"matrix": 2}
+    matrix = parameter("matrix", "The matrices.")
 
     @public
     def __init__(
@@ -54,11 +55,6 @@ class LinearOperatorFullMatrix(LinearOperator):
         parameters = dict(locals())
         self._matrix = _matrix(matrix, "matrix")
         self._begin(self._matrix.dtype, parameters)
-
-    @property
-    def matrix(self) -> Any:
-        """The matrices."""
-        return self._matrix
 
     def _shape(self) -> TensorShape:
         return shape_of(self._matrix)
@@ -79,6 +75,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
 
     _composite_tensor_fields = ("tril",)
     _experimental_parameter_ndims_to_matrix_ndims = {"tril": 2}
+    tril = parameter("tril", "The matrices, with elements above the diagonal.")
 
     @public
     def __init__(
@@ -95,11 +92,6 @@ class LinearOperatorLowerTriangular(LinearOperator):
             raise ValueError("Only square lower triangular operators supported at this time.")
         self._tril = _matrix(tril, "tril")
         self._begin(self._tril.dtype, parameters, is_square=True)
-
-    @property
-    def tril(self) -> Any:
-        """The matrices, with elements above the diagonal."""
-        return self._tril
 
     def _shape(self) -> TensorShape:
         return shape_of(self._tril)

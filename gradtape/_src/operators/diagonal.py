@@ -10,7 +10,7 @@ from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
-from gradtape._src.operators.parts import broadcast_batches, in_batch, reference, shape_of
+from gradtape._src.operators.parts import broadcast_batches, in_batch, parameter, reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
@@ -34,6 +34,7 @@ class LinearOperatorDiag(LinearOperator):
 
     _composite_tensor_fields = ("diag",)
     _experimental_parameter_ndims_to_matrix_ndims = {"diag": 1}
+    diag = parameter("diag", "The diagonals.")
 
     @public
     def __init__(
@@ -56,11 +57,6 @@ class LinearOperatorDiag(LinearOperator):
         if is_square is False:
             raise ValueError("Only square diagonal operators currently supported.")
         self._begin(self._diag.dtype, parameters, is_self_adjoint=is_self_adjoint, is_square=True)
-
-    @property
-    def diag(self) -> Any:
-        """The diagonals."""
-        return self._diag
 
     def _shape(self) -> TensorShape:
         shape = shape_of(self._diag)
@@ -234,6 +230,7 @@ class LinearOperatorScaledIdentity(_Scaled):
 
     _composite_tensor_fields = ("num_rows", "multiplier", "assert_proper_shapes")
     _experimental_parameter_ndims_to_matrix_ndims = {"multiplier": 0}
+    multiplier = parameter("multiplier", "The factors.")
 
     @public
     def __init__(
@@ -257,11 +254,6 @@ class LinearOperatorScaledIdentity(_Scaled):
             raise ValueError("A ScaledIdentity operator is always square.")
         self._prepare(num_rows)
         self._begin(self._multiplier.dtype, parameters, is_self_adjoint=is_self_adjoint)
-
-    @property
-    def multiplier(self) -> Any:
-        """The factors."""
-        return self._multiplier
 
     def _scale(self, adjoint: bool = False) -> Any:
         return conj(self._multiplier) if adjoint else convert_to_tensor(self._multiplier)

@@ -10,7 +10,7 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix
 from gradtape._src.operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity
-from gradtape._src.operators.parts import broadcast_batches, reference, same_batch, shape_of
+from gradtape._src.operators.parts import broadcast_batches, parameter, reference, same_batch, shape_of
 from gradtape._src.ops.linalg.diagonals import adjoint
 from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.linalg.systems import cholesky, cholesky_solve, slogdet, solve
@@ -31,6 +31,11 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     _composite_tensor_fields = ("base_operator", "u", "diag_update", "v", "is_diag_update_positive")
     _experimental_parameter_ndims_to_matrix_ndims = {"base_operator": 0, "u": 2, "diag_update": 1, "v": 2}
+    base_operator = parameter("base_operator", "The operator L.")
+    u = parameter("u", "The matrices U.")
+    v = parameter("v", "The matrices V.")
+    diag_update = parameter("diag_update", "The diagonals D; None for the identity.")
+    is_diag_update_positive = parameter("is_diag_update_positive", "Whether the diagonals D are positive.")
 
     @public
     def __init__(
@@ -68,31 +73,6 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         rows, found = base_operator._range_size, shape_of(self._u)
         if (found.rank is not None and found.rank < 2) or not found[-2:-1].is_compatible_with([rows]):
             raise ValueError(f"Shapes are not compatible: the operator has {rows} rows, u has shape {found}.")
-
-    @property
-    def base_operator(self) -> LinearOperator:
-        """The operator L."""
-        return self._base_operator
-
-    @property
-    def u(self) -> Any:
-        """The matrices U."""
-        return self._u
-
-    @property
-    def v(self) -> Any:
-        """The matrices V."""
-        return self._v
-
-    @property
-    def diag_update(self) -> Any:
-        """The diagonals D; None for the identity."""
-        return self._diag_update
-
-    @property
-    def is_diag_update_positive(self) -> bool | None:
-        """Whether the diagonals D are positive."""
-        return self._is_diag_update_positive
 
     @property
     def diag_operator(self) -> LinearOperator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from gradtape._src.core.declarations.spec import BatchableTypeSpec, TensorSpec, TypeSpec, VariableSpec
@@ -19,6 +20,11 @@ def reference(value: Any, name: str, dtype: Any = None) -> Any:
     """Convert a parameter to a tensor; a Variable is kept, so that it is trained."""
     value = variable_of(value)
     return value if isinstance(value, Variable) else convert_to_tensor(value, dtype, name=name)
+
+
+def parameter(name: str, doc: str) -> Any:
+    """Return the property of a parameter, which an operator holds in the attribute `_name`."""
+    return property(attrgetter(f"_{name}"), doc=doc)
 
 
 def shape_of(value: Any) -> TensorShape:

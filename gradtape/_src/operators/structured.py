@@ -12,7 +12,7 @@ from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators.base import LinearOperator
-from gradtape._src.operators.parts import broadcast_batches, reference, same_batch, shape_of
+from gradtape._src.operators.parts import broadcast_batches, parameter, reference, same_batch, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
@@ -37,6 +37,7 @@ class LinearOperatorHouseholder(LinearOperator):
 
     _composite_tensor_fields = ("reflection_axis",)
     _experimental_parameter_ndims_to_matrix_ndims = {"reflection_axis": 1}
+    reflection_axis = parameter("reflection_axis", "The normal vectors of the planes of reflection.")
 
     @public
     def __init__(
@@ -62,11 +63,6 @@ class LinearOperatorHouseholder(LinearOperator):
             raise ValueError("Argument reflection_axis must have at least 1 dimension.  Found: a scalar.")
         always = {"is_self_adjoint": True, "is_positive_definite": False, "is_square": True}
         self._begin(self._reflection_axis.dtype, parameters, **always)
-
-    @property
-    def reflection_axis(self) -> Any:
-        """The normal vectors of the planes of reflection."""
-        return self._reflection_axis
 
     def _shape(self) -> TensorShape:
         shape = shape_of(self._reflection_axis)
@@ -119,6 +115,7 @@ class LinearOperatorPermutation(LinearOperator):
 
     _composite_tensor_fields = ("perm", "dtype")
     _experimental_parameter_ndims_to_matrix_ndims = {"perm": 1}
+    perm = parameter("perm", "The permutation.")
 
     @public
     def __init__(
@@ -140,11 +137,6 @@ class LinearOperatorPermutation(LinearOperator):
         if shape_of(self._perm).rank == 0:
             raise ValueError("Argument perm must have at least 1 dimension.  Found: a scalar.")
         self._begin(dtype, parameters, is_square=True)
-
-    @property
-    def perm(self) -> Any:
-        """The permutation."""
-        return self._perm
 
     def _shape(self) -> TensorShape:
         shape = shape_of(self._perm)
@@ -183,6 +175,8 @@ class LinearOperatorToeplitz(LinearOperator):
 
     _composite_tensor_fields = ("col", "row")
     _experimental_parameter_ndims_to_matrix_ndims = {"col": 1, "row": 1}
+    col = parameter("col", "The first columns.")
+    row = parameter("row", "The first rows.")
 
     @public
     def __init__(
@@ -203,16 +197,6 @@ class LinearOperatorToeplitz(LinearOperator):
         if is_square is False:
             raise ValueError("Only square Toeplitz operators currently supported.")
         self._begin(self._row.dtype, parameters, is_square=True)
-
-    @property
-    def col(self) -> Any:
-        """The first columns."""
-        return self._col
-
-    @property
-    def row(self) -> Any:
-        """The first rows."""
-        return self._row
 
     def _shape(self) -> TensorShape:
         row, col = shape_of(self._row), shape_of(self._col)
@@ -238,6 +222,8 @@ class LinearOperatorTridiag(LinearOperator):
     """
 
     _composite_tensor_fields = ("diagonals", "diagonals_format")
+    diagonals = parameter("diagonals", "The diagonals, as they were given.")
+    diagonals_format = parameter("diagonals_format", "The format of the diagonals.")
 
     @public
     def __init__(
@@ -264,16 +250,6 @@ class LinearOperatorTridiag(LinearOperator):
             parts = [reference(diagonals, "diagonals")]
         self._diagonals: Any = parts if diagonals_format == "sequence" else parts[0]
         self._begin(parts[0].dtype, parameters, is_square=True)
-
-    @property
-    def diagonals(self) -> Any:
-        """The diagonals, as they were given."""
-        return self._diagonals
-
-    @property
-    def diagonals_format(self) -> str:
-        """The format of the diagonals."""
-        return self._diagonals_format
 
     def _shape(self) -> TensorShape:
         if self._diagonals_format == "matrix":
