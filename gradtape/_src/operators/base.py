@@ -30,8 +30,6 @@ from gradtape._src.ops.math.complex import real
 from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_sum
 
-ALLOWED = "float16 float32 float64 complex64 complex128".split()
-
 
 class LinearOperator(Module, CompositeTensor):
     """Base of linear operators: matrices `[B1, …, Bb, M, N]` known by their structure, with a batch of any rank.

@@ -123,8 +123,8 @@ class LinearOperatorBlockDiag(_Blocks):
         parameters = dict(locals())
         self._operators = list(operators)
         dtype = self._common_dtype()
-        if not all(operator.is_square is not False for operator in self._operators):
-            is_square = None if is_square is True else is_square
+        if is_square and any(operator.is_square is False for operator in self._operators):
+            is_square = None
         name = name or "_ds_".join(operator.name for operator in self._operators)
         self._begin(dtype, parameters, **self._shared(parameters), is_square=is_square, name=name)
 

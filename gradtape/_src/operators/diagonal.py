@@ -193,7 +193,6 @@ class LinearOperatorIdentity(_Scaled):
             raise ValueError("An identity operator is always self-adjoint, non-singular and positive definite.")
         if not is_square:
             raise ValueError("An identity operator is always square.")
-        self._batch_shape_arg = batch_shape
         self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
         self._prepare(num_rows)
         self._begin(dtype, parameters)
