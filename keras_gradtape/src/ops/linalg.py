@@ -109,24 +109,19 @@ def qr(x, mode="reduced"):
     return tf.linalg.qr(convert_to_tensor(x), mode == "complete")
 
 
-def _right_hand_side(a, b):
-    """Return `b` as matrices, and whether it was vectors, one for each matrix of `a`."""
+def _solved(solve, a, b):
+    """Return `solve(a, b)`, where `b` is matrices, or vectors, one for each matrix of `a`."""
     vectors = b.ndim == a.ndim - 1
-    return tf.expand_dims(b, -1) if vectors else b, vectors
+    x = solve(a, tf.expand_dims(b, -1) if vectors else b)
+    return tf.squeeze(x, -1) if vectors else x
 
 
 def solve(a, b):
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    b, vectors = _right_hand_side(a, b)
-    x = tf.linalg.solve(a, b)
-    return tf.squeeze(x, -1) if vectors else x
+    return _solved(tf.linalg.solve, convert_to_tensor(a), convert_to_tensor(b))
 
 
 def solve_triangular(a, b, lower=False):
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    b, vectors = _right_hand_side(a, b)
-    x = tf.linalg.triangular_solve(a, b, lower)
-    return tf.squeeze(x, -1) if vectors else x
+    return _solved(lambda a, b: tf.linalg.triangular_solve(a, b, lower), convert_to_tensor(a), convert_to_tensor(b))
 
 
 def svd(x, full_matrices=True, compute_uv=True):
@@ -143,13 +138,11 @@ def lstsq(a, b, rcond=None):
         raise ValueError(
             f"`lstsq` takes a matrix [m, n] and a right hand side [m] or [m, k]. Received: a.shape={a.shape}, b.shape={b.shape}"
         )
-    b, vectors = _right_hand_side(a, b)
     if rcond is None:
         rcond = _epsilon(a) * max(a.shape)
     elif rcond < 0:
         rcond = _epsilon(a)
-    x = pinv(a, rcond) @ b
-    return tf.squeeze(x, -1) if vectors else x
+    return _solved(lambda a, b: pinv(a, rcond) @ b, a, b)
 
 
 def _epsilon(x):

@@ -108,16 +108,14 @@ def _parts(x):
     return tf.math.real(x), tf.math.imag(x)
 
 
-def fft(x):
-    return _parts(tf.signal.fft(_get_complex_tensor_from_tuple(x)))
+def _of_parts(function):
+    """Wrap a function of a complex tensor, so that it takes and returns real and imaginary parts."""
+    return lambda x: _parts(function(_get_complex_tensor_from_tuple(x)))
 
 
-def fft2(x):
-    return _parts(tf.signal.fft2d(_get_complex_tensor_from_tuple(x)))
-
-
-def ifft2(x):
-    return _parts(tf.signal.ifft2d(_get_complex_tensor_from_tuple(x)))
+fft = _of_parts(tf.signal.fft)
+fft2 = _of_parts(tf.signal.fft2d)
+ifft2 = _of_parts(tf.signal.ifft2d)
 
 
 def rfft(x, fft_length=None):
