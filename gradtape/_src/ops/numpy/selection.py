@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor
 from gradtape._src.core.tensors.tensor import extents_of
@@ -120,12 +121,14 @@ def take_along_axis(arr, indices, axis):
     """
     x, indices = as_array(arr), as_array(indices)
     if axis is None:
-        return taken_along(reshape(x, [-1]), indices, 0)
+        x, axis = reshape(x, [-1]), 0
+    if x.ndim != indices.ndim:
+        raise invalid(f"arr and indices must have one rank, received shapes {x.shape} and {indices.shape}. Use expand_dims.")
     return taken_along(x, indices, axis_of(axis, x.ndim))
 
 
 def taken_along(x, indices, axis):
-    """Return the elements of a tensor at `indices` along an `axis` ≥ 0. The other axes broadcast."""
+    """Return the elements of a tensor at `indices`, of its rank, along an `axis` ≥ 0. The other axes broadcast."""
     last = x.ndim - 1
     x, indices = moveaxis(x, axis, last), moveaxis(indices, axis, last)
     batch = broadcast_shapes(extents_of(x)[:-1], extents_of(indices)[:-1])
