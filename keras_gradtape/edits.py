@@ -32,39 +32,26 @@ LAZY = "Keras takes its module of TensorFlow from the backend"
 TABLES = "Keras has these layers on the backend's own tables"
 NEUTRAL = "Keras does this on all backends"
 
-EDITS = (
-    Edit(
+_CHAINS = (
+    (
         "keras.src.backend",
-        arm("from keras_gradtape.src.flat import *\nfrom keras_gradtape.src import Variable as BackendVariable"),
-        "The chain of backends ends with an error",
-        LISTED,
-        changes_tree=True,
-        before=PLUGGABLE,
+        "from keras_gradtape.src.flat import *\nfrom keras_gradtape.src import Variable as BackendVariable",
+        "backends",
     ),
-    Edit(
-        "keras.src.layers.layer",
-        arm("from keras_gradtape.src.layer import BackendLayer"),
-        "The chain of the backends' layers ends with an error",
-        LISTED,
-        changes_tree=True,
-        before=PLUGGABLE,
-    ),
-    Edit(
-        "keras.src.models.model",
-        arm("from keras_gradtape.src.trainer import Trainer"),
-        "The chain of the backends' trainers ends with an error",
-        LISTED,
-        changes_tree=True,
-        before=PLUGGABLE,
-    ),
-    Edit(
+    ("keras.src.layers.layer", "from keras_gradtape.src.layer import BackendLayer", "the backends' layers"),
+    ("keras.src.models.model", "from keras_gradtape.src.trainer import Trainer", "the backends' trainers"),
+    (
         "keras.src.export.saved_model",
-        arm("from keras_gradtape.src.export import SavedModelExportArchive as BackendSavedModelExportArchive"),
-        "The chain of the backends' exports ends with an error",
-        LISTED,
-        changes_tree=True,
-        before=PLUGGABLE,
+        "from keras_gradtape.src.export import SavedModelExportArchive as BackendSavedModelExportArchive",
+        "the backends' exports",
     ),
+)
+
+EDITS = (
+    *[
+        Edit(module, arm(source), f"The chain of {what} ends with an error", LISTED, changes_tree=True, before=PLUGGABLE)
+        for module, source, what in _CHAINS
+    ],
     Edit(
         "keras.src.utils.module_utils keras.src.utils.backend_utils",
         patches.add_name,

@@ -11,40 +11,43 @@ RAGGED_ELSEWHERE = "ragged and backend.backend() != 'tensorflow'"
 
 
 def arm(source: str) -> Callable[[ast.Module], int]:
-    """Return the change that adds a branch for this backend, which runs `source`."""
-    return functools.partial(add_arm, source=source)
+    """Return the change that adds a branch for this backend, which runs `source`.
 
+    It goes into a chain of `if backend() == ...` that ends with an error or a fallback.
+    """
 
-def add_arm(tree: ast.Module, source: str) -> int:
-    """Add a branch for this backend to a chain of `if backend() == ...` that ends with an error or a fallback."""
-    for statement in tree.body:
-        if not (
-            isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)
-        ):
-            continue
-        last = statement
-        while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
-            last = last.orelse[0]
-        if last.orelse:
-            test = ast.Compare(statement.test.left, [ast.Eq()], [ast.Constant(NAME)])
-            last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
-            return 1
-    return 0
+    def change(tree: ast.Module) -> int:
+        for statement in tree.body:
+            if not (
+                isinstance(statement, ast.If)
+                and isinstance(statement.test, ast.Compare)
+                and "backend()" in ast.unparse(statement)
+            ):
+                continue
+            last = statement
+            while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+                last = last.orelse[0]
+            if last.orelse:
+                test = ast.Compare(statement.test.left, [ast.Eq()], [ast.Constant(NAME)])
+                last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
+                return 1
+        return 0
+
+    return change
 
 
 def base(name: str, module: str, of: str) -> Callable[[ast.Module], int]:
     """Return the change that makes the class `name` of `module` the first base of the class `of`."""
-    return functools.partial(add_base, name=name, module=module, of=of)
 
+    def change(tree: ast.Module) -> int:
+        for place, statement in enumerate(tree.body):
+            if isinstance(statement, ast.ClassDef) and statement.name == of:
+                statement.bases.insert(0, ast.Name(name, ast.Load()))
+                tree.body.insert(place, ast.ImportFrom(module, [ast.alias(name)], 0))
+                return 1
+        return 0
 
-def add_base(tree: ast.Module, name: str, module: str, of: str) -> int:
-    """Make the class `name` of `module` the first base of the class `of`."""
-    for place, statement in enumerate(tree.body):
-        if isinstance(statement, ast.ClassDef) and statement.name == of:
-            statement.bases.insert(0, ast.Name(name, ast.Load()))
-            tree.body.insert(place, ast.ImportFrom(module, [ast.alias(name)], 0))
-            return 1
-    return 0
+    return change
 
 
 def import_gradtape(tree: ast.Module, tensorflow: str = "tensorflow", backend: str = "backend") -> int:

@@ -114,3 +114,14 @@ def test_sparse_results(make, indices, values, shape):
     if indices is not None:
         assert found.indices.numpy().tolist() == indices
         assert found.values.numpy().tolist() == values
+
+
+@pytest.mark.parametrize("factor", [np.float32([2, 3]), 2 * np.ones((3, 2), np.float32), 2.0], ids=["vector", "matrix", "number"])
+def test_rows_are_multiplied_by_what_broadcasts_with_them(factor):
+    rows = tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([2, 0]), tf.constant([3, 2]))
+    dense = tf.convert_to_tensor(rows).numpy()
+    for function, expected in ((keras.ops.multiply, dense * factor), (keras.ops.divide, dense / factor)):
+        result = function(rows, factor)
+        assert isinstance(result, tf.IndexedSlices)
+        np.testing.assert_allclose(tf.convert_to_tensor(result), expected)
+    np.testing.assert_allclose(tf.convert_to_tensor(keras.ops.multiply(factor, rows)), dense * factor)

@@ -138,6 +138,39 @@ def test_operators_are_added():
     assert total.to_dense().numpy().tolist() == [[2.0, 2.0], [3.0, 6.0]]
 
 
+class Doubled(tf.linalg.LinearOperator):
+    """An operator of a user's, in TensorFlow's form."""
+
+    def _shape(self):
+        return tf.TensorShape([2, 2])
+
+    def _matmul(self, x, adjoint=False, adjoint_arg=False):
+        assert not adjoint_arg
+        return 2.0 * x
+
+
+def test_an_operator_of_ones_own_is_given_adjoints():
+    operator, x = Doubled(tf.complex64), np.array([[1j, 2.0]], np.complex64)
+    np.testing.assert_array_equal(operator.matmul(x, adjoint_arg=True), 2 * x.conj().T)
+    np.testing.assert_allclose(operator.solve(x, adjoint_arg=True), x.conj().T / 2)
+    np.testing.assert_array_equal(operator.to_dense(), 2 * np.eye(2))
+
+
+def test_blocks_that_are_not_square_make_a_singular_matrix():
+    blocks = tf.linalg.LinearOperatorBlockDiag([F(LOW), F(LOW.T)])
+    assert blocks.determinant().numpy() == 0.0 and blocks.log_abs_determinant().numpy() == -np.inf
+    for operator in (blocks, tf.linalg.LinearOperatorKronecker([F(LOW), F(LOW.T)])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Singular matrix"):
+            operator.assert_non_singular()
+
+
+def test_the_gradient_of_a_permutation_is_dense():
+    x = tf.Variable([[1.0], [2.0], [3.0]])
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(tf.linalg.LinearOperatorPermutation([2, 0, 1]).matmul(x) * [[1.0], [2.0], [3.0]])
+    assert tape.gradient(y, x).numpy().ravel().tolist() == [2.0, 3.0, 1.0]
+
+
 @pytest.mark.parametrize("kind", ["definite", "identity"])
 def test_functions_of_matrices_take_operators(kind):
     operator = KINDS[kind]()
@@ -158,6 +191,7 @@ def test_functions_of_matrices_take_operators(kind):
         tf.function(lambda a: linalg.matmul(a, x) + linalg.inv(x, adjoint=True)),
     ):
         np.testing.assert_allclose(array(function(operator)), array(function(dense)), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(linalg.det(input=operator), linalg.det(dense), rtol=1e-6)
     with pytest.raises(ValueError, match="Transposing not supported at this time"):
         tf.matmul(operator, x, transpose_a=True)
     with pytest.raises(ValueError, match="Transposing not supported at this time"):

@@ -11,48 +11,33 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Module
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.tensors.scopes import name_scope
-from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.composite import CompositeTensor
 from gradtape._src.core.values.dimension import Dimension
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
-from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, shape_of
+from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, in_batch, same_batch, shape_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.extents import shape as shape_tensor_of
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, squeeze
 from gradtape._src.ops.debugging.checks import assert_equal, assert_less, assert_positive
 from gradtape._src.ops.linalg.decompositions import eigvals, eigvalsh, svd
-from gradtape._src.ops.linalg.diagonals import adjoint, diag_part
+from gradtape._src.ops.linalg.diagonals import adjoint as dense_adjoint, diag_part
 from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.linalg.systems import cholesky, cholesky_solve, det, slogdet, solve
 from gradtape._src.ops.math.arithmetic import abs
 from gradtape._src.ops.math.complex import real
 from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_sum
-from gradtape._src.ops.shapes import broadcast_shapes
-
-ALLOWED = "float16 float32 float64 complex64 complex128".split()
-
-
-def same_batch(*values: Any) -> list[Any]:
-    """Broadcast matrices to one batch shape."""
-    shapes = [extents_of(value)[:-2] for value in values]
-    batch: tuple[int, ...] = ()
-    for shape in shapes:
-        batch = broadcast_shapes(batch, shape)
-    return [
-        value if shape == batch else broadcast_to(value, np.array([*batch, *extents_of(value)[-2:]], np.int32))
-        for value, shape in zip(values, shapes, strict=True)
-    ]
 
 
 class LinearOperator(Module, CompositeTensor):
     """Base of linear operators: matrices `[B1, …, Bb, M, N]` known by their structure, with a batch of any rank.
 
-    A subclass defines `_shape()` and `_matmul(x, adjoint, adjoint_arg)` or `_to_dense()`, and overrides methods that its
-    structure makes cheaper. `is_non_singular`, `is_self_adjoint`, `is_positive_definite` and `is_square` are promises of the
-    caller; None means unknown.
+    A subclass defines `_shape()` and `_matmul(x, adjoint)` or `_to_dense()`, and overrides methods that its structure makes
+    cheaper. TensorFlow's third parameter, `adjoint_arg`, stays False: `x` is the adjoint already.
+
+    `is_non_singular`, `is_self_adjoint`, `is_positive_definite` and `is_square` are promises of the caller; None means unknown.
 
     >>> operator = tf.linalg.LinearOperatorDiag([1.0, 2.0])
     >>> operator.matvec([3.0, 4.0]).numpy()
@@ -87,6 +72,11 @@ class LinearOperator(Module, CompositeTensor):
         self._operator_name = name or type(self).__name__
         super().__init__(name=self._operator_name.replace("-", "_").strip("/").replace("/", "_"))
 
+    def _begin(self, dtype: Any, parameters: dict[str, Any], **others: Any) -> None:
+        """Call the constructor of LinearOperator with the hints and the name in `parameters`, or with `others`."""
+        given = {key: parameters[key] for key in (*rules.HINTS, "name")}
+        LinearOperator.__init__(self, dtype, parameters=parameters, **given | others)
+
     # Methods for subclasses
 
     def _shape(self) -> TensorShape:
@@ -95,27 +85,22 @@ class LinearOperator(Module, CompositeTensor):
     def _shape_tensor(self) -> Any:
         return convert_to_tensor(self.shape.as_list(), dtypes.int32)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         if type(self)._to_dense is LinearOperator._to_dense:
             raise NotImplementedError("_matmul is not implemented.")
-        return matmul(self.to_dense(), x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
+        return matmul(self.to_dense(), x, adjoint_a=adjoint)
 
     def _matvec(self, x: Any, adjoint: bool = False) -> Any:
         return squeeze(self.matmul(expand_dims(x, -1), adjoint=adjoint), -1)
 
     def _to_dense(self) -> Any:
         from_identity = np.eye(self._domain_size or 0, dtype=self.dtype.as_numpy_dtype)
-        return self.matmul(
-            broadcast_to(
-                convert_to_tensor(from_identity), np.array([*self.batch_shape.as_list(), *extents_of(from_identity)], np.int32)
-            )
-        )
+        return self.matmul(in_batch(convert_to_tensor(from_identity), self.batch_shape))
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
         if self.is_square is False:
             raise NotImplementedError("Solve is not yet implemented for non-square operators.")
-        right = _adjoint(rhs) if adjoint_arg else rhs
-        dense, right = same_batch(self.to_dense(), right)
+        dense, right = same_batch(self.to_dense(), rhs)
         return cholesky_solve(cholesky(dense), right) if self._can_use_cholesky() else solve(dense, right, adjoint=adjoint)
 
     def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
@@ -131,6 +116,10 @@ class LinearOperator(Module, CompositeTensor):
 
     def _diag_part(self) -> Any:
         return diag_part(self.to_dense())
+
+    def _of_each(self, value: Any) -> Any:
+        """Return a number for each matrix."""
+        return broadcast_to(cast(value, self.dtype), self.batch_shape.as_list())
 
     def _trace(self) -> Any:
         return reduce_sum(self.diag_part(), axis=-1)
@@ -162,22 +151,22 @@ class LinearOperator(Module, CompositeTensor):
 
     def _assert_self_adjoint(self) -> Any:
         dense = self.to_dense()
-        return assert_equal(dense, _adjoint(dense), message="Matrix was not equal to its adjoint.")
+        return assert_equal(dense, dense_adjoint(dense), message="Matrix was not equal to its adjoint.")
 
     def _linop_adjoint(self) -> LinearOperator:
-        return rules.adjoint(self)
+        return rules.applied("adjoint", self)
 
     def _linop_inverse(self) -> LinearOperator:
-        return rules.inverse(self)
+        return rules.applied("inverse", self)
 
     def _linop_cholesky(self) -> LinearOperator:
-        return rules.cholesky(self)
+        return rules.applied("cholesky", self)
 
     def _linop_matmul(self, left_operator: LinearOperator, right_operator: LinearOperator) -> LinearOperator:
-        return rules.product(left_operator, right_operator)
+        return rules.applied("product", left_operator, right_operator)
 
     def _linop_solve(self, left_operator: LinearOperator, right_operator: LinearOperator) -> LinearOperator:
-        return rules.quotient(left_operator, right_operator)
+        return rules.applied("product", rules.applied("inverse", left_operator), right_operator)
 
     # Properties
 
@@ -337,7 +326,7 @@ class LinearOperator(Module, CompositeTensor):
             return left._linop_matmul(left, right)
         with name_scope(name):
             x = self._argument(x, "x", self._range_size if adjoint else self._domain_size, -1 if adjoint_arg else -2)
-            return self._matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+            return self._matmul(dense_adjoint(x) if adjoint_arg else x, adjoint=adjoint)
 
     @public
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Any:
@@ -355,7 +344,7 @@ class LinearOperator(Module, CompositeTensor):
             return left._linop_solve(left, right)
         with name_scope(name):
             rhs = self._argument(rhs, "rhs", self._domain_size if adjoint else self._range_size, -1 if adjoint_arg else -2)
-            return self._solve(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+            return self._solve(dense_adjoint(rhs) if adjoint_arg else rhs, adjoint=adjoint)
 
     @public
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Any:
@@ -471,10 +460,6 @@ class LinearOperator(Module, CompositeTensor):
     @public
     def __getitem__(self, slices: Any) -> LinearOperator:
         return batch_slice(self, slices)
-
-
-def _adjoint(x: Any) -> Any:
-    return adjoint(x)
 
 
 def _values(value: Any) -> Any:

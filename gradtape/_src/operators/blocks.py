@@ -3,49 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from math import prod
+from operator import add, mul
 from typing import Any
-
-import numpy as np
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.operators.base import LinearOperator, same_batch
-from gradtape._src.operators.composed import LinearOperatorComposition
-from gradtape._src.operators.parts import broadcast_batches
+from gradtape._src.operators import rules
+from gradtape._src.operators.base import LinearOperator
+from gradtape._src.operators.composed import LinearOperatorComposition, OfSeveral
+from gradtape._src.operators.parts import in_batch, same_batch
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, split
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, transpose, zeros
-from gradtape._src.ops.linalg.diagonals import adjoint
-
-dense_adjoint = adjoint
-Hints = dict[str, Any]
+from gradtape._src.ops.array.shape import expand_dims, reshape, transpose, zeros
+from gradtape._src.ops.linalg.diagonals import adjoint as dense_adjoint
 
 
-def _same_dtype(operators: Sequence[LinearOperator]) -> Any:
-    if not operators:
-        raise ValueError("Expected a non-empty list of operators. Found: []")
-    if len({operator.dtype for operator in operators}) > 1:
-        named = ", ".join(f"{operator.name} is {operator.dtype.name}" for operator in operators)
-        raise TypeError(f"Expected all operators to have the same dtype.  Found {named}")
-    return operators[0].dtype
-
-
-def _all(operators: Sequence[LinearOperator], hint: str, given: bool | None) -> bool | None:
-    """Return a hint: the given one, or True if all blocks have it."""
-    return True if given is None and all(getattr(operator, hint) for operator in operators) else given
-
-
-def _whole(parts: Sequence[Any], axis: int, ranks: int) -> Any:
+def _whole(parts: Sequence[Any], axis: int, rank: int) -> Any:
     """Concatenate parts along an axis after broadcasting their batches."""
-    batch = broadcast_batches(*(TensorShape(extents_of(part)[: part.ndim - ranks]) for part in parts)).as_list()
-    wanted = [[*batch, *extents_of(part)[part.ndim - ranks :]] for part in parts]
-    return concat([broadcast_to(part, np.array(shape, np.int32)) for part, shape in zip(parts, wanted, strict=True)], axis)
+    return concat(same_batch(*parts, rank=rank), axis)
 
 
-class _Blocks(LinearOperator):
+class _Blocks(OfSeveral):
     """Base of operators whose arguments are split into one part for each block."""
 
     def _rows(self) -> list[int]:
@@ -53,6 +36,9 @@ class _Blocks(LinearOperator):
 
     def _columns(self) -> list[int]:
         raise NotImplementedError
+
+    def _shape(self) -> TensorShape:
+        return self._batch().concatenate([_total(sum, self._rows()), _total(sum, self._columns())])
 
     def _is_blocked(self, value: Any) -> bool:
         return isinstance(value, (list, tuple)) and all(
@@ -62,25 +48,29 @@ class _Blocks(LinearOperator):
     def _blockwise(self, parts: list[Any], adjoint: bool, solving: bool) -> list[Any]:
         raise NotImplementedError
 
-    def _cut(self, x: Any, adjoint: bool, solving: bool) -> list[Any]:
-        return split(x, self._rows() if adjoint != solving else self._columns(), axis=-2)
+    def _apply(self, x: Any, adjoint: bool, solving: bool) -> Any:
+        parts = split(x, self._rows() if adjoint != solving else self._columns(), axis=-2)
+        return _whole(self._blockwise(parts, adjoint, solving), -2, 2)
 
-    def _apply(self, x: Any, adjoint: bool, adjoint_arg: bool, solving: bool) -> Any:
-        x = dense_adjoint(x) if adjoint_arg else x
-        return _whole(self._blockwise(self._cut(x, adjoint, solving), adjoint, solving), -2, 2)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return self._apply(x, adjoint, False)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._apply(x, adjoint, adjoint_arg, False)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._apply(rhs, adjoint, True)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._apply(rhs, adjoint, adjoint_arg, True)
+    def _diag_part(self) -> Any:
+        if not self._all("is_square"):
+            return super()._diag_part()
+        return _whole([operator.diag_part() for operator in self._factors()], -1, 1)
+
+    def _eigvals(self) -> Any:
+        return _whole([operator.eigvals() for operator in self._factors()], -1, 1)
 
     @public
     def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
         """Return A x. If `x` is a list with a part for each block, so is the result."""
         if self._is_blocked(x):
-            parts = [dense_adjoint(convert_to_tensor(part)) if adjoint_arg else convert_to_tensor(part) for part in x]
-            return self._blockwise(parts, adjoint, False)
+            return self._blockwise(_converted(x, adjoint_arg), adjoint, False)
         return super().matmul(x, adjoint, adjoint_arg, name)
 
     @public
@@ -95,16 +85,21 @@ class _Blocks(LinearOperator):
         """Return X with A X = rhs. If `rhs` is a list with a part for each block, so is the result."""
         if self._is_blocked(rhs):
             self._must_be_invertible("Exact solve")
-            parts = [dense_adjoint(convert_to_tensor(part)) if adjoint_arg else convert_to_tensor(part) for part in rhs]
-            return self._blockwise(parts, adjoint, True)
+            return self._blockwise(_converted(rhs, adjoint_arg), adjoint, True)
         return super().solve(rhs, adjoint, adjoint_arg, name)
 
     @public
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Any:
         """Return x with A x = rhs for vectors. If `rhs` is a list with a part for each block, so is the result."""
         if self._is_blocked(rhs):
+            self._must_be_invertible("Exact solve")
             return [part[..., 0] for part in self._blockwise([expand_dims(part, -1) for part in rhs], adjoint, True)]
         return super().solvevec(rhs, adjoint, name)
+
+
+def _converted(parts: Any, turned: bool) -> list[Any]:
+    """Convert the parts of an argument to tensors, to their adjoints if `turned`."""
+    return [dense_adjoint(part) if turned else convert_to_tensor(part) for part in parts]
 
 
 class LinearOperatorBlockDiag(_Blocks):
@@ -127,34 +122,17 @@ class LinearOperatorBlockDiag(_Blocks):
     ) -> None:
         parameters = dict(locals())
         self._operators = list(operators)
-        dtype = _same_dtype(self._operators)
-        if not all(operator.is_square is not False for operator in self._operators):
-            is_square = None if is_square is True else is_square
-        super().__init__(
-            dtype,
-            None,
-            _all(self._operators, "is_non_singular", is_non_singular),
-            _all(self._operators, "is_self_adjoint", is_self_adjoint),
-            _all(self._operators, "is_positive_definite", is_positive_definite),
-            is_square,
-            name or "_ds_".join(operator.name for operator in self._operators),
-            parameters,
-        )
-
-    @property
-    def operators(self) -> Sequence[LinearOperator]:
-        """The blocks."""
-        return self._operators
+        dtype = self._common_dtype()
+        if is_square and any(operator.is_square is False for operator in self._operators):
+            is_square = None
+        name = name or "_ds_".join(operator.name for operator in self._operators)
+        self._begin(dtype, parameters, **self._shared(parameters), is_square=is_square, name=name)
 
     def _rows(self) -> list[int]:
         return [operator._range_size for operator in self._operators]
 
     def _columns(self) -> list[int]:
         return [operator._domain_size for operator in self._operators]
-
-    def _shape(self) -> TensorShape:
-        batch = broadcast_batches(*(operator.batch_shape for operator in self._operators))
-        return batch.concatenate([_sum(self._rows()), _sum(self._columns())])
 
     def _blockwise(self, parts: list[Any], adjoint: bool, solving: bool) -> list[Any]:
         return [
@@ -163,60 +141,25 @@ class LinearOperatorBlockDiag(_Blocks):
         ]
 
     def _to_dense(self) -> Any:
-        batch = self.batch_shape.as_list()
-        bands, before, total = [], 0, sum(self._columns())
-        for operator in self._operators:
-            rows, columns = operator._range_size, operator._domain_size
-            block = broadcast_to(operator.to_dense(), np.array([*batch, rows, columns], np.int32))
-            left, right = zeros([*batch, rows, before], self.dtype), zeros([*batch, rows, total - before - columns], self.dtype)
-            bands.append(concat([left, block, right], -1))
+        blocks, bands = [in_batch(operator.to_dense(), self.batch_shape) for operator in self._operators], []
+        before, after = 0, sum(self._columns())
+        for block in blocks:
+            *rows, columns = extents_of(block)
+            after -= columns
+            bands.append(concat([zeros([*rows, before], self.dtype), block, zeros([*rows, after], self.dtype)], -1))
             before += columns
         return concat(bands, -2)
 
-    def _diag_part(self) -> Any:
-        if not all(operator.is_square for operator in self._operators):
-            return super()._diag_part()
-        return _whole([operator.diag_part() for operator in self._operators], -1, 1)
-
-    def _determinant(self) -> Any:
-        result = self._operators[0].determinant()
-        for operator in self._operators[1:]:
-            result = result * operator.determinant()
-        return result
-
-    def _log_abs_determinant(self) -> Any:
-        result = self._operators[0].log_abs_determinant()
-        for operator in self._operators[1:]:
-            result = result + operator.log_abs_determinant()
-        return result
-
     def _trace(self) -> Any:
-        if not all(operator.is_square for operator in self._operators):
+        if not self._all("is_square"):
             return super()._trace()
-        result = self._operators[0].trace()
-        for operator in self._operators[1:]:
-            result = result + operator.trace()
-        return result
-
-    def _eigvals(self) -> Any:
-        return _whole([operator.eigvals() for operator in self._operators], -1, 1)
-
-    def _assert_non_singular(self) -> Any:
-        return [operator.assert_non_singular() for operator in self._operators][-1]
+        return reduce(add, [operator.trace() for operator in self._operators])
 
     def _assert_self_adjoint(self) -> Any:
         return [operator.assert_self_adjoint() for operator in self._operators][-1]
 
     def _assert_positive_definite(self) -> Any:
         return [operator.assert_positive_definite() for operator in self._operators][-1]
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("operators",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"operators": 0}
 
 
 class LinearOperatorBlockLowerTriangular(_Blocks):
@@ -242,22 +185,16 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
         for place, row in enumerate(self._operators):
             if len(row) != place + 1:
                 raise ValueError(f"Argument `operators[{place}]` must contain `{place + 1}` blocks. Received: {len(row)} blocks.")
-        dtype = _same_dtype([operator for row in self._operators for operator in row])
-        diagonal = [row[-1] for row in self._operators]
-        if is_non_singular is None and all(operator.is_non_singular for operator in diagonal):
-            is_non_singular = True
-        if is_square is None and all(operator.is_square for operator in diagonal):
-            is_square = True
-        super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name, parameters)
+        dtype, shared = self._common_dtype(), self._shared(parameters, "is_non_singular", "is_square")
+        self._begin(dtype, parameters, **shared)
 
-    @property
-    def operators(self) -> Sequence[Sequence[LinearOperator]]:
-        """The rows of blocks."""
-        return self._operators
+    def _members(self) -> list[LinearOperator]:
+        return [operator for row in self._operators for operator in row]
 
-    @property
-    def _diagonal(self) -> list[LinearOperator]:
+    def _factors(self) -> list[LinearOperator]:
         return [row[-1] for row in self._operators]
+
+    _assert_non_singular = LinearOperator._assert_non_singular
 
     def _rows(self) -> list[int]:
         return [row[0]._range_size for row in self._operators]
@@ -265,12 +202,8 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
     def _columns(self) -> list[int]:
         return [operator._domain_size for operator in self._operators[-1]]
 
-    def _shape(self) -> TensorShape:
-        batch = broadcast_batches(*(operator.batch_shape for row in self._operators for operator in row))
-        return batch.concatenate([_sum(self._rows()), _sum(self._columns())])
-
     def _blockwise(self, parts: list[Any], adjoint: bool, solving: bool) -> list[Any]:
-        count = len(self._operators)
+        count, diagonal = len(self._operators), self._factors()
         results: list[Any] = [None] * count
         for place in reversed(range(count)) if adjoint else range(count):
             others = range(place + 1, count) if adjoint else range(place)
@@ -280,58 +213,23 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
                 rest = parts[place]
                 for operator, other in pairs:
                     rest = rest - operator.matmul(results[other], adjoint=adjoint)
-                results[place] = self._diagonal[place].solve(rest, adjoint=adjoint)
+                results[place] = diagonal[place].solve(rest, adjoint=adjoint)
             else:
-                total = self._diagonal[place].matmul(parts[place], adjoint=adjoint)
+                total = diagonal[place].matmul(parts[place], adjoint=adjoint)
                 for operator, other in pairs:
                     total = total + operator.matmul(parts[other], adjoint=adjoint)
                 results[place] = total
         return results
 
     def _to_dense(self) -> Any:
-        batch, columns, bands = self.batch_shape.as_list(), self._columns(), []
-        for row, rows in zip(self._operators, self._rows(), strict=True):
-            parts = [
-                broadcast_to(operator.to_dense(), np.array([*batch, rows, width], np.int32))
-                for operator, width in zip(row, columns, strict=False)
-            ]
-            bands.append(concat([*parts, zeros([*batch, rows, sum(columns[len(row) :])], self.dtype)], -1))
+        columns, bands = self._columns(), []
+        for row in self._operators:
+            blocks = [in_batch(operator.to_dense(), self.batch_shape) for operator in row]
+            bands.append(concat([*blocks, zeros([*extents_of(blocks[0])[:-1], sum(columns[len(row) :])], self.dtype)], -1))
         return concat(bands, -2)
 
-    def _diag_part(self) -> Any:
-        if not all(operator.is_square for operator in self._diagonal):
-            return super()._diag_part()
-        return _whole([operator.diag_part() for operator in self._diagonal], -1, 1)
 
-    def _determinant(self) -> Any:
-        if not all(operator.is_square for operator in self._diagonal):
-            return super()._determinant()
-        result = self._diagonal[0].determinant()
-        for operator in self._diagonal[1:]:
-            result = result * operator.determinant()
-        return result
-
-    def _log_abs_determinant(self) -> Any:
-        if not all(operator.is_square for operator in self._diagonal):
-            return super()._log_abs_determinant()
-        result = self._diagonal[0].log_abs_determinant()
-        for operator in self._diagonal[1:]:
-            result = result + operator.log_abs_determinant()
-        return result
-
-    def _eigvals(self) -> Any:
-        return _whole([operator.eigvals() for operator in self._diagonal], -1, 1)
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("operators",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"operators": 0}
-
-
-class LinearOperatorKronecker(LinearOperator):
+class LinearOperatorKronecker(OfSeveral):
     """The Kronecker product of operators.
 
     >>> one, two = tf.linalg.LinearOperatorFullMatrix([[1.0, 2.0]]), tf.linalg.LinearOperatorFullMatrix([[3.0], [4.0]])
@@ -351,44 +249,26 @@ class LinearOperatorKronecker(LinearOperator):
     ) -> None:
         parameters = dict(locals())
         self._operators = list(operators)
-        dtype = _same_dtype(self._operators)
-        if all(operator.is_square for operator in self._operators):
-            is_square = True if is_square is None else is_square
-        super().__init__(
-            dtype,
-            None,
-            _all(self._operators, "is_non_singular", is_non_singular),
-            _all(self._operators, "is_self_adjoint", is_self_adjoint),
-            _all(self._operators, "is_positive_definite", is_positive_definite),
-            is_square,
-            name or "_x_".join(operator.name for operator in self._operators),
-            parameters,
-        )
-
-    @property
-    def operators(self) -> Sequence[LinearOperator]:
-        """The factors."""
-        return self._operators
+        dtype, shared = self._common_dtype(), self._shared(parameters)
+        if self._all("is_square"):
+            shared["is_square"] = True if is_square is None else is_square
+        self._begin(dtype, parameters, **shared, name=name or "_x_".join(operator.name for operator in self._operators))
 
     def _shape(self) -> TensorShape:
-        batch = broadcast_batches(*(operator.batch_shape for operator in self._operators))
         rows = [operator._range_size for operator in self._operators]
         columns = [operator._domain_size for operator in self._operators]
-        return batch.concatenate([_product(rows), _product(columns)])
+        return self._batch().concatenate([_total(prod, rows), _total(prod, columns)])
 
     def _each_axis(self, x: Any, adjoint: bool, solving: bool) -> Any:
         """Apply each factor along its own axis."""
         turned = adjoint != solving
         sizes = [operator._range_size if turned else operator._domain_size for operator in self._operators]
-        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape).as_list()
-        columns = extents_of(x)[-1]
-        x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
+        x = in_batch(x, self.batch_shape)
+        *batch, total, columns = extents_of(x)
         # [batch, rest, n, columns], with the axis n of one factor second to last, from the last factor to the first
-        done = 1
-        total = int(np.prod(sizes, dtype=np.int64))
+        done, before = 1, total
         for operator, size in zip(self._operators[::-1], sizes[::-1], strict=True):
-            before = total // size
-            total = before
+            before //= size
             flat = reshape(x, [*batch, before, size, done * columns])
             moved = _swap(flat, len(batch))  # [batch, size, before, done * columns]
             moved = reshape(moved, [*batch, size, before * done * columns])
@@ -398,11 +278,11 @@ class LinearOperatorKronecker(LinearOperator):
             done *= new
         return reshape(x, [*batch, done, columns])
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._each_axis(dense_adjoint(x) if adjoint_arg else x, adjoint, False)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return self._each_axis(x, adjoint, False)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._each_axis(dense_adjoint(rhs) if adjoint_arg else rhs, adjoint, True)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._each_axis(rhs, adjoint, True)
 
     def _to_dense(self) -> Any:
         result = self._operators[0].to_dense()
@@ -422,7 +302,7 @@ class LinearOperatorKronecker(LinearOperator):
         return result
 
     def _diag_part(self) -> Any:
-        if not all(operator.is_square for operator in self._operators):
+        if not self._all("is_square"):
             return super()._diag_part()
         return self._outer([operator.diag_part() for operator in self._operators])
 
@@ -430,15 +310,12 @@ class LinearOperatorKronecker(LinearOperator):
         return self._outer([operator.eigvals() for operator in self._operators])
 
     def _trace(self) -> Any:
-        if not all(operator.is_square for operator in self._operators):
+        if not self._all("is_square"):
             return super()._trace()
-        result = self._operators[0].trace()
-        for operator in self._operators[1:]:
-            result = result * operator.trace()
-        return result
+        return reduce(mul, [operator.trace() for operator in self._operators])
 
     def _determinant(self) -> Any:
-        if not all(operator.is_square for operator in self._operators):
+        if not self._all("is_square"):
             return super()._determinant()
         total = int(self._domain_size or 0)
         result = convert_to_tensor(1, self.dtype)
@@ -447,7 +324,7 @@ class LinearOperatorKronecker(LinearOperator):
         return result
 
     def _log_abs_determinant(self) -> Any:
-        if not all(operator.is_square for operator in self._operators):
+        if not self._all("is_square"):
             return super()._log_abs_determinant()
         total = int(self._domain_size or 0)
         result = convert_to_tensor(0, self.dtype)
@@ -455,44 +332,25 @@ class LinearOperatorKronecker(LinearOperator):
             result = result + operator.log_abs_determinant() * cast(float(total / operator._domain_size), self.dtype)
         return result
 
-    def _assert_non_singular(self) -> Any:
-        return [operator.assert_non_singular() for operator in self._operators][-1]
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("operators",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"operators": 0}
-
 
 def _swap(x: Any, rank: int) -> Any:
     return transpose(x, [*range(rank), rank + 1, rank, rank + 2])
 
 
-def _sum(extents: Sequence[int | None]) -> int | None:
-    return None if None in extents else sum(extents)  # type: ignore[arg-type]
-
-
-def _product(extents: Sequence[int | None]) -> int | None:
-    return None if None in extents else int(np.prod(extents))  # type: ignore[arg-type]
-
-
-def _kind_hints(operator: LinearOperator) -> Hints:
-    return {hint: getattr(operator, hint) for hint in ("is_non_singular", "is_self_adjoint", "is_positive_definite", "is_square")}
+def _total(function: Any, extents: Sequence[int | None]) -> int | None:
+    return None if None in extents else function(extents)
 
 
 @rule("adjoint", LinearOperatorBlockDiag)
 @rule("adjoint", LinearOperatorKronecker)
 def _(operator: Any) -> LinearOperator:
-    return type(operator)([each.adjoint() for each in operator.operators], **_kind_hints(operator))
+    return type(operator)([each.adjoint() for each in operator.operators], **rules.hints_of(operator))
 
 
 @rule("inverse", LinearOperatorBlockDiag)
 @rule("inverse", LinearOperatorKronecker)
 def _(operator: Any) -> LinearOperator:
-    return type(operator)([each.inverse() for each in operator.operators], **_kind_hints(operator))
+    return type(operator)([each.inverse() for each in operator.operators], **rules.hints_of(operator))
 
 
 @rule("cholesky", LinearOperatorBlockDiag)

@@ -13,39 +13,43 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.composed import LinearOperatorComposition
-from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
+from gradtape._src.operators.parts import in_batch, parameter, reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose
+from gradtape._src.ops.array.shape import broadcast_to, reshape
 from gradtape._src.ops.debugging.checks import assert_near, assert_positive
-from gradtape._src.ops.linalg.diagonals import adjoint
+from gradtape._src.ops.linalg.diagonals import matrix_transpose
 from gradtape._src.ops.math.arithmetic import abs
 from gradtape._src.ops.math.complex import conj, imag, real
 from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_prod, reduce_sum
 from gradtape._src.ops.signal.fourier import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
 
-dense_adjoint = adjoint
 TRANSFORMS = {1: (fft, ifft), 2: (fft2d, ifft2d), 3: (fft3d, ifft3d)}
 
 
 class _Circulant(LinearOperator):
     """Base of circulant operators: A = F⁻¹ diag(spectrum) F, with F the transform of `_depth` dimensions."""
 
+    _composite_tensor_fields = ("spectrum", "input_output_dtype")
+    spectrum = parameter("spectrum", "The eigenvalues, by frequency.")
+
     _depth: int
 
-    def _begin(self, spectrum: Any, dtype: Any, hints: dict[str, Any], name: str, parameters: dict[str, Any]) -> None:
-        self._spectrum = reference(spectrum, "spectrum")
+    def _prepare(self, parameters: dict[str, Any]) -> None:
+        self._spectrum = reference(parameters["spectrum"], "spectrum")
+        self._input_output_dtype = dtypes.as_dtype(parameters["input_output_dtype"])
         rank = shape_of(self._spectrum).rank
         if rank is not None and rank < self._depth:
             raise ValueError(f"Argument `spectrum` must have at least {self._depth} dimensions. Found: {self._spectrum}")
+        always: dict[str, Any] = {"is_square": True}
         if not self._spectrum.dtype.is_complex:
-            if hints["is_self_adjoint"] is False:
+            if parameters["is_self_adjoint"] is False:
                 raise ValueError(f"A real spectrum always corresponds to a self-adjoint operator. Found: {self._spectrum}")
-            hints["is_self_adjoint"] = True
-        if hints["is_square"] is False:
+            always["is_self_adjoint"] = True
+        if parameters["is_square"] is False:
             raise ValueError("A [[nested] block] circulant operator is always square.")
-        super().__init__(dtype, None, name=name, parameters=parameters, **hints | {"is_square": True})
+        self._begin(self._input_output_dtype, parameters, **always)
 
     @property
     def block_depth(self) -> int:
@@ -61,11 +65,6 @@ class _Circulant(LinearOperator):
     def block_shape_tensor(self) -> Any:
         """Return the extents of the dimensions as an int32 tensor."""
         return reference(self.block_shape.as_list(), "block_shape", dtypes.int32)
-
-    @property
-    def spectrum(self) -> Any:
-        """The eigenvalues, by frequency."""
-        return self._spectrum
 
     @public
     def convolution_kernel(self, name: str = "convolution_kernel") -> Any:
@@ -96,22 +95,18 @@ class _Circulant(LinearOperator):
     def _convolved(self, x: Any, spectrum: Any) -> Any:
         """Apply the operator by Fourier transforms of the columns, each as an array of the block's shape."""
         forward, backward = TRANSFORMS[self._depth]
-        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape).as_list()
-        x = broadcast_to(x, np.array([*batch, *extents_of(x)[-2:]], np.int32))
-        rank, block = len(batch), self.block_shape.as_list()
-        columns = transpose(x, [*range(rank), rank + 1, rank])
-        columns = reshape(cast(columns, spectrum.dtype), [*batch, extents_of(x)[-1], *block])
+        x = matrix_transpose(in_batch(x, self.batch_shape))
+        columns = reshape(cast(x, spectrum.dtype), [*extents_of(x)[:-1], *self.block_shape.as_list()])
         found = backward(forward(columns) * spectrum[(..., None, *[slice(None)] * self._depth)])
-        found = reshape(found, [*batch, extents_of(x)[-1], extents_of(x)[-2]])
-        return cast(transpose(found, [*range(rank), rank + 1, rank]), self.dtype)
+        return cast(matrix_transpose(reshape(found, extents_of(x))), self.dtype)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         spectrum = self._complex()
-        return self._convolved(dense_adjoint(x) if adjoint_arg else x, conj(spectrum) if adjoint else spectrum)
+        return self._convolved(x, conj(spectrum) if adjoint else spectrum)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
         spectrum = self._complex()
-        return self._convolved(dense_adjoint(rhs) if adjoint_arg else rhs, 1.0 / (conj(spectrum) if adjoint else spectrum))
+        return self._convolved(rhs, 1.0 / (conj(spectrum) if adjoint else spectrum))
 
     def _diag_part(self) -> Any:
         flat = self._flat()
@@ -145,10 +140,6 @@ class _Circulant(LinearOperator):
         return assert_near(imag(self._flat()), 0.0, message=message)
 
     @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("spectrum", "input_output_dtype")
-
-    @property
     def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
         return {"spectrum": self._depth}
 
@@ -174,7 +165,7 @@ class LinearOperatorCirculant(_Circulant):
         is_square: bool | None = True,
         name: str = "LinearOperatorCirculant",
     ) -> None:
-        _init(self, dict(locals()))
+        self._prepare(dict(locals()))
 
 
 class LinearOperatorCirculant2D(_Circulant):
@@ -197,7 +188,7 @@ class LinearOperatorCirculant2D(_Circulant):
         is_square: bool | None = True,
         name: str = "LinearOperatorCirculant2D",
     ) -> None:
-        _init(self, dict(locals()))
+        self._prepare(dict(locals()))
 
 
 class LinearOperatorCirculant3D(_Circulant):
@@ -220,29 +211,17 @@ class LinearOperatorCirculant3D(_Circulant):
         is_square: bool | None = True,
         name: str = "LinearOperatorCirculant3D",
     ) -> None:
-        _init(self, dict(locals()))
-
-
-def _init(operator: _Circulant, arguments: dict[str, Any]) -> None:
-    hints = {hint: value for hint, value in arguments.items() if hint.startswith("is_")}
-    dtype = dtypes.as_dtype(arguments["input_output_dtype"])
-    operator._input_output_dtype = dtype
-    operator._begin(arguments["spectrum"], dtype, hints, arguments["name"], arguments)
-
-
-def _with(operator: Any, spectrum: Any, **hints: Any) -> Any:
-    known = {hint: getattr(operator, hint) for hint in ("is_non_singular", "is_self_adjoint", "is_positive_definite")}
-    return type(operator)(spectrum, operator.dtype, **known | hints)
+        self._prepare(dict(locals()))
 
 
 @rule("adjoint", _Circulant)
 def _(operator: Any) -> LinearOperator:
-    return _with(operator, conj(operator.spectrum) if operator.spectrum.dtype.is_complex else operator.spectrum)
+    return type(operator)(conj(operator.spectrum), operator.dtype, **rules.hints_of(operator))
 
 
 @rule("inverse", _Circulant)
 def _(operator: Any) -> LinearOperator:
-    return _with(operator, 1.0 / operator.spectrum)
+    return type(operator)(1.0 / operator.spectrum, operator.dtype, **rules.hints_of(operator))
 
 
 @rule("product", _Circulant, _Circulant)

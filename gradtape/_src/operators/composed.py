@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
-from gradtape._src.operators.parts import broadcast_batches
+from gradtape._src.operators.parts import broadcast_batches, parameter
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import broadcast_dynamic_shape
 from gradtape._src.ops.linalg.diagonals import adjoint
 from gradtape._src.ops.math.complex import conj
 
-dense_adjoint = adjoint
-
 
 class _OfOne(LinearOperator):
     """Base of the adjoint and the inverse of an operator."""
 
-    _operator: LinearOperator
+    _composite_tensor_fields = ("operator",)
+    _experimental_parameter_ndims_to_matrix_ndims = {"operator": 0}
+    operator = parameter("operator", "The original operator.")
 
-    def _begin(
-        self, operator: LinearOperator, hints: dict[str, Any], name: str | None, suffix: str, parameters: dict[str, Any]
-    ) -> None:
+    def _derive(self, parameters: dict[str, Any], suffix: str) -> None:
+        """Call the constructor of LinearOperator with the hints in `parameters`, or the operator's in place of None."""
+        operator: LinearOperator = parameters["operator"]
         self._operator = operator
-        known = {hint: getattr(operator, hint) for hint in hints}
-        for hint, value in hints.items():
-            if value is not None and known[hint] is not None and value != known[hint]:
-                raise ValueError(f"The hint {hint}={value} contradicts that of the operator, {known[hint]}.")
-        merged = {hint: known[hint] if value is None else value for hint, value in hints.items()}
-        super().__init__(operator.dtype, None, name=name or f"{operator.name}{suffix}", parameters=parameters, **merged)
+        hints = rules.hints_of(operator)
+        for hint, known in hints.items():
+            value = parameters[hint]
+            if None not in (value, known) and value != known:
+                raise ValueError(f"The hint {hint}={value} contradicts that of the operator, {known}.")
+            hints[hint] = known if value is None else value
+        self._begin(operator.dtype, parameters, **hints, name=parameters["name"] or f"{operator.name}{suffix}")
 
-    @property
-    def operator(self) -> LinearOperator:
-        """The original operator."""
-        return self._operator
+    def _cond(self) -> Any:
+        return self._operator.cond()
 
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("operator",)
+    def _assert_non_singular(self) -> Any:
+        return self._operator.assert_non_singular()
 
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"operator": 0}
+    def _assert_positive_definite(self) -> Any:
+        return self._operator.assert_positive_definite()
+
+    def _assert_self_adjoint(self) -> Any:
+        return self._operator.assert_self_adjoint()
 
 
 class LinearOperatorAdjoint(_OfOne):
@@ -67,16 +68,7 @@ class LinearOperatorAdjoint(_OfOne):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        parameters = {
-            "operator": operator,
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-            "is_square": is_square,
-            "name": name,
-        }
-        hints = {key: value for key, value in parameters.items() if key.startswith("is_")}
-        self._begin(operator, hints, name, "_adjoint", parameters)
+        self._derive(dict(locals()), "_adjoint")
 
     def _shape(self) -> TensorShape:
         shape = self._operator.shape
@@ -86,47 +78,35 @@ class LinearOperatorAdjoint(_OfOne):
         extents = self._operator.shape_tensor()
         return concat([extents[:-2], extents[-1:], extents[-2:-1]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._operator.matmul(x, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return self._operator.matmul(x, adjoint=not adjoint)
 
     def _matvec(self, x: Any, adjoint: bool = False) -> Any:
         return self._operator.matvec(x, adjoint=not adjoint)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._operator.solve(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._operator.solve(rhs, adjoint=not adjoint)
 
     def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
         return self._operator.solvevec(rhs, adjoint=not adjoint)
 
     def _to_dense(self) -> Any:
-        return dense_adjoint(self._operator.to_dense())
+        return adjoint(self._operator.to_dense())
 
     def _diag_part(self) -> Any:
-        return _conj(self._operator.diag_part())
+        return conj(self._operator.diag_part())
 
     def _trace(self) -> Any:
-        return _conj(self._operator.trace())
+        return conj(self._operator.trace())
 
     def _determinant(self) -> Any:
-        return _conj(self._operator.determinant())
+        return conj(self._operator.determinant())
 
     def _log_abs_determinant(self) -> Any:
         return self._operator.log_abs_determinant()
 
     def _eigvals(self) -> Any:
-        return _conj(self._operator.eigvals())
-
-    def _cond(self) -> Any:
-        return self._operator.cond()
-
-    def _assert_non_singular(self) -> Any:
-        return self._operator.assert_non_singular()
-
-    def _assert_positive_definite(self) -> Any:
-        return self._operator.assert_positive_definite()
-
-    def _assert_self_adjoint(self) -> Any:
-        return self._operator.assert_self_adjoint()
+        return conj(self._operator.eigvals())
 
     def _linop_adjoint(self) -> LinearOperator:
         return self._operator
@@ -156,16 +136,7 @@ class LinearOperatorInversion(_OfOne):
             raise ValueError(f"operator and all created LinearOperatorInversion must be non-singular: {operator.name}.")
         if is_non_singular is False:
             raise ValueError("is_non_singular must be True or None: an inverse has an inverse.")
-        parameters = {
-            "operator": operator,
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-            "is_square": is_square,
-            "name": name,
-        }
-        hints = {key: value for key, value in parameters.items() if key.startswith("is_")}
-        self._begin(operator, hints, name, "_inv", parameters)
+        self._derive(dict(locals()), "_inv")
 
     def _shape(self) -> TensorShape:
         return self._operator.shape
@@ -173,14 +144,14 @@ class LinearOperatorInversion(_OfOne):
     def _shape_tensor(self) -> Any:
         return self._operator.shape_tensor()
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return self._operator.solve(x, adjoint=adjoint)
 
     def _matvec(self, x: Any, adjoint: bool = False) -> Any:
         return self._operator.solvevec(x, adjoint=adjoint)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._operator.matmul(rhs, adjoint=adjoint)
 
     def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
         return self._operator.matvec(rhs, adjoint=adjoint)
@@ -194,23 +165,63 @@ class LinearOperatorInversion(_OfOne):
     def _eigvals(self) -> Any:
         return 1.0 / self._operator.eigvals()
 
-    def _cond(self) -> Any:
-        return self._operator.cond()
-
-    def _assert_non_singular(self) -> Any:
-        return self._operator.assert_non_singular()
-
-    def _assert_positive_definite(self) -> Any:
-        return self._operator.assert_positive_definite()
-
-    def _assert_self_adjoint(self) -> Any:
-        return self._operator.assert_self_adjoint()
-
     def _linop_inverse(self) -> LinearOperator:
         return self._operator
 
 
-class LinearOperatorComposition(LinearOperator):
+class OfSeveral(LinearOperator):
+    """Base of operators made of a list of operators."""
+
+    _composite_tensor_fields = ("operators",)
+    _experimental_parameter_ndims_to_matrix_ndims = {"operators": 0}
+    operators = parameter("operators", "The operators that it is made of, as they were given.")
+    _operators: Any
+
+    def _members(self) -> list[LinearOperator]:
+        """Return all operators."""
+        return self._operators
+
+    def _factors(self) -> list[LinearOperator]:
+        """Return the operators whose determinants are multiplied, if they are square."""
+        return self._operators
+
+    def _common_dtype(self) -> Any:
+        """Return the dtype of all operators; ValueError if there are none, TypeError for several dtypes."""
+        if not self._members():
+            raise ValueError("Expected a non-empty list of operators. Found: []")
+        if len({operator.dtype for operator in self._members()}) > 1:
+            named = ", ".join(f"{operator.name} is {operator.dtype.name}" for operator in self._members())
+            raise TypeError(f"Expected all operators to have the same dtype.  Found {named}")
+        return self._members()[0].dtype
+
+    def _all(self, hint: str) -> bool:
+        return all(getattr(operator, hint) for operator in self._factors())
+
+    def _shared(self, parameters: dict[str, Any], *hints: str) -> dict[str, Any]:
+        """Return hints: the given ones, or True where all factors have them."""
+        wanted = hints or ("is_non_singular", "is_self_adjoint", "is_positive_definite")
+        return {hint: True if parameters[hint] is None and self._all(hint) else parameters[hint] for hint in wanted}
+
+    def _batch(self) -> TensorShape:
+        return broadcast_batches(*(operator.batch_shape for operator in self._members()))
+
+    def _determinant(self) -> Any:
+        if not self._all("is_square"):
+            return super()._determinant()
+        return reduce(mul, [operator.determinant() for operator in self._factors()])
+
+    def _log_abs_determinant(self) -> Any:
+        if not self._all("is_square"):
+            return super()._log_abs_determinant()
+        return reduce(add, [operator.log_abs_determinant() for operator in self._factors()])
+
+    def _assert_non_singular(self) -> Any:
+        if not self._all("is_square"):
+            return super()._assert_non_singular()
+        return [operator.assert_non_singular() for operator in self._factors()][-1]
+
+
+class LinearOperatorComposition(OfSeveral):
     """The product of operators, the last of which is applied first.
 
     >>> first, second = tf.linalg.LinearOperatorDiag([1.0, 2.0]), tf.linalg.LinearOperatorFullMatrix([[1.0, 1.0], [0.0, 1.0]])
@@ -230,13 +241,8 @@ class LinearOperatorComposition(LinearOperator):
     ) -> None:
         parameters = dict(locals())
         self._operators = list(operators)
-        if not self._operators:
-            raise ValueError("Expected a non-empty list of operators. Found: []")
-        dtypes = {operator.dtype for operator in self._operators}
-        if len(dtypes) > 1:
-            named = ", ".join(f"{operator.name} is {operator.dtype.name}" for operator in self._operators)
-            raise TypeError(f"Expected all operators to have the same dtype.  Found {named}")
-        if all(operator.is_non_singular for operator in self._operators):
+        dtype = self._common_dtype()
+        if self._all("is_non_singular"):
             if is_non_singular is False:
                 raise ValueError("The composition of non-singular operators is always non-singular.")
             is_non_singular = True
@@ -246,25 +252,11 @@ class LinearOperatorComposition(LinearOperator):
                     f"Operators are incompatible: {left.name} has {left._domain_size} columns, {right.name} has "
                     f"{right._range_size} rows."
                 )
-        super().__init__(
-            self._operators[0].dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name or "_o_".join(operator.name for operator in self._operators),
-            parameters,
-        )
-
-    @property
-    def operators(self) -> Sequence[LinearOperator]:
-        """The operators of the product."""
-        return self._operators
+        name = name or "_o_".join(operator.name for operator in self._operators)
+        self._begin(dtype, parameters, is_non_singular=is_non_singular, name=name)
 
     def _shape(self) -> TensorShape:
-        batch = broadcast_batches(*(operator.batch_shape for operator in self._operators))
-        return batch.concatenate([self._operators[0]._range_size, self._operators[-1]._domain_size])
+        return self._batch().concatenate([self._operators[0]._range_size, self._operators[-1]._domain_size])
 
     def _shape_tensor(self) -> Any:
         batch = self._operators[0].batch_shape_tensor()
@@ -273,24 +265,20 @@ class LinearOperatorComposition(LinearOperator):
         first, last = self._operators[0].shape_tensor(), self._operators[-1].shape_tensor()
         return concat([batch, first[-2:-1], last[-1:]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        order = self._operators if adjoint else self._operators[::-1]
-        result = order[0].matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
-        for operator in order[1:]:
-            result = operator.matmul(result, adjoint=adjoint)
-        return result
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        for operator in self._operators if adjoint else self._operators[::-1]:
+            x = operator.matmul(x, adjoint=adjoint)
+        return x
 
     def _matvec(self, x: Any, adjoint: bool = False) -> Any:
         for operator in self._operators if adjoint else self._operators[::-1]:
             x = operator.matvec(x, adjoint=adjoint)
         return x
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        order = self._operators[::-1] if adjoint else self._operators
-        result = order[0].solve(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
-        for operator in order[1:]:
-            result = operator.solve(result, adjoint=adjoint)
-        return result
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        for operator in self._operators[::-1] if adjoint else self._operators:
+            rhs = operator.solve(rhs, adjoint=adjoint)
+        return rhs
 
     def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
         for operator in self._operators[::-1] if adjoint else self._operators:
@@ -304,42 +292,6 @@ class LinearOperatorComposition(LinearOperator):
             result = operator.matmul(result)
         return result
 
-    def _all_square(self) -> bool:
-        return all(operator.is_square for operator in self._operators)
-
-    def _determinant(self) -> Any:
-        if not self._all_square():
-            return super()._determinant()
-        result = self._operators[0].determinant()
-        for operator in self._operators[1:]:
-            result = result * operator.determinant()
-        return result
-
-    def _log_abs_determinant(self) -> Any:
-        if not self._all_square():
-            return super()._log_abs_determinant()
-        result = self._operators[0].log_abs_determinant()
-        for operator in self._operators[1:]:
-            result = result + operator.log_abs_determinant()
-        return result
-
-    def _assert_non_singular(self) -> Any:
-        if not self._all_square():
-            return super()._assert_non_singular()
-        return [operator.assert_non_singular() for operator in self._operators][-1]
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("operators",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"operators": 0}
-
-
-def _conj(x: Any) -> Any:
-    return conj(x) if x.dtype.is_complex else x
-
 
 @rule("adjoint", LinearOperator)
 def _(operator: LinearOperator) -> LinearOperator:
@@ -348,13 +300,7 @@ def _(operator: LinearOperator) -> LinearOperator:
 
 @rule("inverse", LinearOperator)
 def _(operator: LinearOperator) -> LinearOperator:
-    return LinearOperatorInversion(
-        operator,
-        is_non_singular=operator.is_non_singular,
-        is_self_adjoint=operator.is_self_adjoint,
-        is_positive_definite=operator.is_positive_definite,
-        is_square=operator.is_square,
-    )
+    return LinearOperatorInversion(operator, **rules.hints_of(operator))
 
 
 @rule("product", LinearOperator, LinearOperator)

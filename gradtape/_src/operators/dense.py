@@ -8,21 +8,19 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import convert_to_tensor
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
-from gradtape._src.operators.base import LinearOperator, same_batch
+from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.diagonal import LinearOperatorDiag
-from gradtape._src.operators.parts import reference, shape_of
+from gradtape._src.operators.parts import parameter, reference, same_batch, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.extents import shape as shape_tensor_of
 from gradtape._src.ops.array.shape import expand_dims
 from gradtape._src.ops.debugging.checks import assert_positive
-from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part
+from gradtape._src.ops.linalg.diagonals import band_part, diag_part
 from gradtape._src.ops.linalg.systems import cholesky, triangular_solve
 from gradtape._src.ops.math.arithmetic import abs
 from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_prod, reduce_sum
-
-dense_adjoint = adjoint
 
 
 def _matrix(value: Any, name: str) -> Any:
@@ -40,6 +38,10 @@ class LinearOperatorFullMatrix(LinearOperator):
     array([3., 7.], dtype=float32)
     """
 
+    _composite_tensor_fields = ("matrix",)
+    _experimental_parameter_ndims_to_matrix_ndims = {"matrix": 2}
+    matrix = parameter("matrix", "The matrices.")
+
     @public
     def __init__(
         self,
@@ -52,14 +54,7 @@ class LinearOperatorFullMatrix(LinearOperator):
     ) -> None:
         parameters = dict(locals())
         self._matrix = _matrix(matrix, "matrix")
-        super().__init__(
-            self._matrix.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name, parameters
-        )
-
-    @property
-    def matrix(self) -> Any:
-        """The matrices."""
-        return self._matrix
+        self._begin(self._matrix.dtype, parameters)
 
     def _shape(self) -> TensorShape:
         return shape_of(self._matrix)
@@ -70,14 +65,6 @@ class LinearOperatorFullMatrix(LinearOperator):
     def _to_dense(self) -> Any:
         return convert_to_tensor(self._matrix)
 
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("matrix",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"matrix": 2}
-
 
 class LinearOperatorLowerTriangular(LinearOperator):
     """A lower triangular matrix, or a batch of them; elements above the diagonal of `tril` are ignored.
@@ -85,6 +72,10 @@ class LinearOperatorLowerTriangular(LinearOperator):
     >>> tf.linalg.LinearOperatorLowerTriangular([[1.0, 9.0], [2.0, 4.0]]).solvevec([1.0, 6.0]).numpy()
     array([1., 1.], dtype=float32)
     """
+
+    _composite_tensor_fields = ("tril",)
+    _experimental_parameter_ndims_to_matrix_ndims = {"tril": 2}
+    tril = parameter("tril", "The matrices, with elements above the diagonal.")
 
     @public
     def __init__(
@@ -100,12 +91,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         if is_square is False:
             raise ValueError("Only square lower triangular operators supported at this time.")
         self._tril = _matrix(tril, "tril")
-        super().__init__(self._tril.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters)
-
-    @property
-    def tril(self) -> Any:
-        """The matrices, with elements above the diagonal."""
-        return self._tril
+        self._begin(self._tril.dtype, parameters, is_square=True)
 
     def _shape(self) -> TensorShape:
         return shape_of(self._tril)
@@ -116,8 +102,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
     def _to_dense(self) -> Any:
         return band_part(self._tril, -1, 0)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        dense, right = same_batch(self.to_dense(), dense_adjoint(rhs) if adjoint_arg else rhs)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        dense, right = same_batch(self.to_dense(), rhs)
         return triangular_solve(dense, right, lower=True, adjoint=adjoint)
 
     def _diag_part(self) -> Any:
@@ -135,14 +121,6 @@ class LinearOperatorLowerTriangular(LinearOperator):
 
     def _assert_non_singular(self) -> Any:
         return assert_positive(abs(self._diag_part()), message="Singular operator:  Diagonal contained zero values.")
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("tril",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"tril": 2}
 
 
 @rule("cholesky", LinearOperator)

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradtape._src.core.base.public import public
-from gradtape._src.core.tensors.convert import convert_to_tensor, static_list
+from gradtape._src.core.tensors.convert import convert_to_tensor, static, static_list
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
-from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
+from gradtape._src.operators.parts import broadcast_batches, in_batch, parameter, reference, shape_of
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.extents import shape as shape_tensor_of
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, zeros
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, zeros
 from gradtape._src.ops.debugging.checks import assert_equal, assert_greater, assert_positive
-from gradtape._src.ops.linalg.diagonals import adjoint, diag, diag_part, set_diag
+from gradtape._src.ops.linalg.diagonals import diag, diag_part, set_diag
 from gradtape._src.ops.math.arithmetic import abs, sqrt
 from gradtape._src.ops.math.complex import conj, imag, real
 from gradtape._src.ops.math.elementary import log
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min, reduce_prod, reduce_sum
-
-
-def _batch_of(x: Any, shape: Any, event: Any) -> Any:
-    """Broadcast `x` to the batch of the operator of `shape`."""
-    batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), shape[:-2])
-    if batch.as_list() == [*extents_of(x)[:-2]]:
-        return x
-    return broadcast_to(x, np.array([*batch.as_list(), *extents_of(x)[-2:]], np.int32))
 
 
 class LinearOperatorDiag(LinearOperator):
@@ -41,6 +31,10 @@ class LinearOperatorDiag(LinearOperator):
     >>> tf.linalg.LinearOperatorDiag([2.0, 4.0]).solvevec([2.0, 2.0]).numpy()
     array([1. , 0.5], dtype=float32)
     """
+
+    _composite_tensor_fields = ("diag",)
+    _experimental_parameter_ndims_to_matrix_ndims = {"diag": 1}
+    diag = parameter("diag", "The diagonals.")
 
     @public
     def __init__(
@@ -62,20 +56,7 @@ class LinearOperatorDiag(LinearOperator):
             is_self_adjoint = True
         if is_square is False:
             raise ValueError("Only square diagonal operators currently supported.")
-        super().__init__(
-            self._diag.dtype,
-            is_non_singular=is_non_singular,
-            is_self_adjoint=is_self_adjoint,
-            is_positive_definite=is_positive_definite,
-            is_square=True,
-            name=name,
-            parameters=parameters,
-        )
-
-    @property
-    def diag(self) -> Any:
-        """The diagonals."""
-        return self._diag
+        self._begin(self._diag.dtype, parameters, is_self_adjoint=is_self_adjoint, is_square=True)
 
     def _shape(self) -> TensorShape:
         shape = shape_of(self._diag)
@@ -85,14 +66,14 @@ class LinearOperatorDiag(LinearOperator):
         extents = shape_tensor_of(self._diag)
         return concat([extents, extents[-1:]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return expand_dims(self._entries(adjoint), -1) * (_adjoint(x) if adjoint_arg else x)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return expand_dims(self._entries(adjoint), -1) * x
 
     def _matvec(self, x: Any, adjoint: bool = False) -> Any:
         return self._entries(adjoint) * x
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return (_adjoint(rhs) if adjoint_arg else rhs) * expand_dims(1.0 / self._entries(adjoint), -1)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return rhs * expand_dims(1.0 / self._entries(adjoint), -1)
 
     def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
         return rhs / self._entries(adjoint)
@@ -114,7 +95,7 @@ class LinearOperatorDiag(LinearOperator):
         return cast(found, self.dtype) if self.dtype.is_complex else found
 
     def _add_to_tensor(self, x: Any) -> Any:
-        x = _batch_of(x, self.shape, 2)
+        x = in_batch(x, self.batch_shape)
         return set_diag(x, diag_part(x) + self._diag)
 
     def _eigvals(self) -> Any:
@@ -135,68 +116,54 @@ class LinearOperatorDiag(LinearOperator):
         message = "This diagonal operator contained non-zero imaginary values.  Thus it was not self-adjoint."
         return assert_equal(imag(self._diag), zeros_like(real(self._diag)), message=message)
 
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("diag",)
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"diag": 1}
-
 
 class _Scaled(LinearOperator):
     """Base of multiples of the identity; `_scale()` returns the factors."""
 
     _num_rows: Any
 
-    def _prepare(self, num_rows: Any, batch: Any = None) -> None:
+    def _prepare(self, num_rows: Any) -> None:
         self._num_rows = num_rows
-        rows = (
-            static_list([num_rows], "num_rows")
-            if not hasattr(num_rows, "ndim")
-            else static_list(reshape(num_rows, [-1]), "num_rows")
-        )
-        if hasattr(num_rows, "ndim") and num_rows.ndim != 0:
+        if getattr(num_rows, "ndim", 0) != 0:
             raise ValueError(f"Argument num_rows must be a 0-D Tensor.  Found: {num_rows}")
-        self._rows = int(rows[0])
+        self._rows = static(num_rows, "num_rows")
         if self._rows < 0:
             raise ValueError(f"Argument num_rows must be non-negative.  Found: {num_rows}")
 
     def _scale(self, adjoint: bool = False) -> Any:
         raise NotImplementedError
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return _batch_of((_adjoint(x) if adjoint_arg else x) * self._scale(adjoint)[..., None, None], self.shape, 2)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return in_batch(x * self._scale(adjoint)[..., None, None], self.batch_shape)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return _batch_of((_adjoint(rhs) if adjoint_arg else rhs) / self._scale(adjoint)[..., None, None], self.shape, 2)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return in_batch(rhs / self._scale(adjoint)[..., None, None], self.batch_shape)
 
     def _diag_part(self) -> Any:
-        return broadcast_to(self._scale()[..., None], np.array(self.shape.as_list()[:-1], np.int32))
+        return broadcast_to(self._scale()[..., None], self.shape.as_list()[:-1])
 
     def _to_dense(self) -> Any:
         return diag(self._diag_part())
 
     def _add_to_tensor(self, x: Any) -> Any:
-        x = _batch_of(x, self.shape, 2)
+        x = in_batch(x, self.batch_shape)
         return set_diag(x, diag_part(x) + self._scale()[..., None])
 
     def _trace(self) -> Any:
-        return self._scale() * cast(float(self._rows), self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+        return self._of_each(self._scale() * cast(float(self._rows), self.dtype))
 
     def _determinant(self) -> Any:
-        return self._scale() ** cast(float(self._rows), self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+        return self._of_each(self._scale() ** cast(float(self._rows), self.dtype))
 
     def _log_abs_determinant(self) -> Any:
-        found = log(abs(self._scale())) * float(self._rows)
-        return cast(found, self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+        return self._of_each(log(abs(self._scale())) * float(self._rows))
 
     def _eigvals(self) -> Any:
         return self._diag_part()
 
     def _cond(self) -> Any:
-        scale = self._scale()
-        return cast(abs(scale) / abs(scale), self.dtype) + zeros(self.batch_shape.as_list(), self.dtype)
+        size = abs(self._scale())
+        return self._of_each(size / size)
 
 
 class LinearOperatorIdentity(_Scaled):
@@ -205,6 +172,8 @@ class LinearOperatorIdentity(_Scaled):
     >>> tf.linalg.LinearOperatorIdentity(2).matvec([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
     """
+
+    _composite_tensor_fields = ("num_rows", "batch_shape", "dtype", "assert_proper_shapes")
 
     @public
     def __init__(
@@ -224,10 +193,9 @@ class LinearOperatorIdentity(_Scaled):
             raise ValueError("An identity operator is always self-adjoint, non-singular and positive definite.")
         if not is_square:
             raise ValueError("An identity operator is always square.")
-        self._batch_shape_arg = batch_shape
         self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
         self._prepare(num_rows)
-        super().__init__(dtype, None, True, True, True, True, name, parameters)
+        self._begin(dtype, parameters)
 
     def _scale(self, adjoint: bool = False) -> Any:
         return convert_to_tensor(1, self.dtype)
@@ -235,20 +203,16 @@ class LinearOperatorIdentity(_Scaled):
     def _shape(self) -> TensorShape:
         return TensorShape([*self._batch, self._rows, self._rows])
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return _batch_of(_adjoint(x) if adjoint_arg else x, self.shape, 2)
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
+        return in_batch(x, self.batch_shape)
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        return self._matmul(rhs, adjoint, adjoint_arg)
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
+        return self._matmul(rhs)
 
     def _assert_nothing(self) -> Any:
         return None
 
     _assert_non_singular = _assert_positive_definite = _assert_self_adjoint = _assert_nothing
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("num_rows", "batch_shape", "dtype", "assert_proper_shapes")
 
     @public
     def __getitem__(self, slices: Any) -> LinearOperator:
@@ -262,6 +226,10 @@ class LinearOperatorScaledIdentity(_Scaled):
     >>> tf.linalg.LinearOperatorScaledIdentity(2, 3.0).matvec([1.0, 2.0]).numpy()
     array([3., 6.], dtype=float32)
     """
+
+    _composite_tensor_fields = ("num_rows", "multiplier", "assert_proper_shapes")
+    _experimental_parameter_ndims_to_matrix_ndims = {"multiplier": 0}
+    multiplier = parameter("multiplier", "The factors.")
 
     @public
     def __init__(
@@ -284,14 +252,7 @@ class LinearOperatorScaledIdentity(_Scaled):
         if not is_square:
             raise ValueError("A ScaledIdentity operator is always square.")
         self._prepare(num_rows)
-        super().__init__(
-            self._multiplier.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, parameters
-        )
-
-    @property
-    def multiplier(self) -> Any:
-        """The factors."""
-        return self._multiplier
+        self._begin(self._multiplier.dtype, parameters, is_self_adjoint=is_self_adjoint)
 
     def _scale(self, adjoint: bool = False) -> Any:
         return conj(self._multiplier) if adjoint else convert_to_tensor(self._multiplier)
@@ -309,14 +270,6 @@ class LinearOperatorScaledIdentity(_Scaled):
         message = "LinearOperator was not self-adjoint"
         return assert_equal(imag(self._multiplier), zeros_like(real(self._multiplier)), message=message)
 
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("num_rows", "multiplier", "assert_proper_shapes")
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"multiplier": 0}
-
 
 class LinearOperatorZeros(LinearOperator):
     """A matrix of zeros, or a batch of it.
@@ -324,6 +277,8 @@ class LinearOperatorZeros(LinearOperator):
     >>> tf.linalg.LinearOperatorZeros(2, 3).matvec([1.0, 2.0, 3.0]).numpy()
     array([0., 0.], dtype=float32)
     """
+
+    _composite_tensor_fields = ("num_rows", "num_columns", "batch_shape", "dtype", "assert_proper_shapes")
 
     @public
     def __init__(
@@ -347,7 +302,7 @@ class LinearOperatorZeros(LinearOperator):
         if is_positive_definite or is_positive_definite is None:
             raise ValueError("A zero operator is always not positive-definite.")
         columns = num_rows if num_columns is None else num_columns
-        self._extents = (*static_list([num_rows], "num_rows"), *static_list([columns], "num_columns"))
+        self._extents = static(num_rows, "num_rows"), static(columns, "num_columns")
         self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
         square = self._extents[0] == self._extents[1]
         super().__init__(dtype, None, False, True if square and is_self_adjoint else None, False, square, name, parameters)
@@ -358,25 +313,24 @@ class LinearOperatorZeros(LinearOperator):
     def _to_dense(self) -> Any:
         return zeros(self.shape.as_list(), self.dtype)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
-        columns = extents_of(x)[-2 if adjoint_arg else -1]
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape)
-        return zeros([*batch.as_list(), self._extents[1 if adjoint else 0], columns], self.dtype)
+        return zeros([*batch.as_list(), self._extents[1 if adjoint else 0], extents_of(x)[-1]], self.dtype)
 
     def _diag_part(self) -> Any:
         return zeros([*self._batch, min(self._extents)], self.dtype)
 
     def _trace(self) -> Any:
-        return zeros(list(self._batch), self.dtype)
+        return self._of_each(0.0)
 
     def _determinant(self) -> Any:
-        return zeros(list(self._batch), self.dtype)
+        return self._of_each(0.0)
 
     def _log_abs_determinant(self) -> Any:
-        return log(zeros(list(self._batch), self.dtype))
+        return log(self._of_each(0.0))
 
     def _add_to_tensor(self, x: Any) -> Any:
-        return _batch_of(x, self.shape, 2)
+        return in_batch(x, self.batch_shape)
 
     def _eigvals(self) -> Any:
         return self._diag_part()
@@ -387,20 +341,10 @@ class LinearOperatorZeros(LinearOperator):
     def _assert_positive_definite(self) -> Any:
         return assert_greater(0, 0, message="Zero operators are always non-positive definite.")
 
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("num_rows", "num_columns", "batch_shape", "dtype", "assert_proper_shapes")
-
-
-def _adjoint(x: Any) -> Any:
-    return adjoint(x)
-
 
 @rule("adjoint", LinearOperatorDiag)
 def _(operator: LinearOperatorDiag) -> LinearOperator:
-    return LinearOperatorDiag(
-        conj(operator.diag), operator.is_non_singular, operator.is_self_adjoint, operator.is_positive_definite, is_square=True
-    )
+    return LinearOperatorDiag(conj(operator.diag), **rules.hints_of(operator))
 
 
 @rule("adjoint", LinearOperatorIdentity)
@@ -412,7 +356,7 @@ def _(operator: LinearOperatorIdentity) -> LinearOperator:
 
 @rule("adjoint", LinearOperatorScaledIdentity)
 def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
-    return _scaled(operator, conj(operator.multiplier))
+    return LinearOperatorScaledIdentity(operator._num_rows, conj(operator.multiplier), **rules.hints_of(operator))
 
 
 @rule("adjoint", LinearOperatorZeros)
@@ -421,34 +365,14 @@ def _(operator: LinearOperatorZeros) -> LinearOperator:
     return LinearOperatorZeros(columns, rows, operator._batch, operator.dtype, is_square=rows == columns)
 
 
-def _scaled(operator: LinearOperatorScaledIdentity, multiplier: Any) -> LinearOperatorScaledIdentity:
-    return LinearOperatorScaledIdentity(
-        operator._num_rows,
-        multiplier,
-        is_non_singular=operator.is_non_singular,
-        is_self_adjoint=operator.is_self_adjoint,
-        is_positive_definite=operator.is_positive_definite,
-    )
-
-
-def _diagonal(operator: LinearOperatorDiag, entries: Any) -> LinearOperatorDiag:
-    return LinearOperatorDiag(
-        entries,
-        is_non_singular=operator.is_non_singular,
-        is_self_adjoint=operator.is_self_adjoint,
-        is_positive_definite=operator.is_positive_definite,
-        is_square=True,
-    )
-
-
 @rule("inverse", LinearOperatorDiag)
 def _(operator: LinearOperatorDiag) -> LinearOperator:
-    return _diagonal(operator, 1.0 / operator.diag)
+    return LinearOperatorDiag(1.0 / operator.diag, **rules.hints_of(operator))
 
 
 @rule("inverse", LinearOperatorScaledIdentity)
 def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
-    return _scaled(operator, 1.0 / operator.multiplier)
+    return LinearOperatorScaledIdentity(operator._num_rows, 1.0 / operator.multiplier, **rules.hints_of(operator))
 
 
 @rule("cholesky", LinearOperatorDiag)

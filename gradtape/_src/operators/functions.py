@@ -11,34 +11,21 @@ from gradtape._src.ops.linalg.matmul import matmul, matvec
 from gradtape._src.ops.linalg.systems import cholesky, det, inv, logdet, solve
 
 
-@version(LinearOperator, adjoint)
-def _adjoint(matrix: LinearOperator) -> LinearOperator:
-    return matrix.adjoint()
+def _of_method(function: Any, method: str) -> None:
+    """Register a method without arguments as the version of a function of one matrix."""
+
+    @version(LinearOperator, function)
+    def call(*args: Any, **named: Any) -> Any:
+        (operator,) = [value for value in (*args, *named.values()) if isinstance(value, LinearOperator)]
+        return getattr(operator, method)()
 
 
-@version(LinearOperator, cholesky)
-def _cholesky(input: LinearOperator) -> LinearOperator:
-    return input.cholesky()
-
-
-@version(LinearOperator, diag_part)
-def _diag_part(input: LinearOperator, **layout: Any) -> Any:
-    return input.diag_part()
-
-
-@version(LinearOperator, trace)
-def _trace(x: LinearOperator) -> Any:
-    return x.trace()
-
-
-@version(LinearOperator, det)
-def _det(input: LinearOperator) -> Any:
-    return input.determinant()
-
-
-@version(LinearOperator, logdet)
-def _logdet(matrix: LinearOperator) -> Any:
-    return matrix.log_abs_determinant()
+_of_method(adjoint, "adjoint")
+_of_method(cholesky, "cholesky")
+_of_method(diag_part, "diag_part")
+_of_method(trace, "trace")
+_of_method(det, "determinant")
+_of_method(logdet, "log_abs_determinant")
 
 
 @version(LinearOperator, inv)

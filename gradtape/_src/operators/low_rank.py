@@ -6,20 +6,16 @@ from typing import Any
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import convert_to_tensor
-from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix
 from gradtape._src.operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity
-from gradtape._src.operators.parts import broadcast_batches, reference, shape_of
-from gradtape._src.ops.array.shape import broadcast_to
+from gradtape._src.operators.parts import broadcast_batches, parameter, reference, same_batch, shape_of
 from gradtape._src.ops.linalg.diagonals import adjoint
 from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.linalg.systems import cholesky, cholesky_solve, slogdet, solve
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.reduction import reduce_sum
-
-dense_adjoint = adjoint
 
 
 class LinearOperatorLowRankUpdate(LinearOperator):
@@ -32,6 +28,14 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     >>> operator.to_dense().numpy().tolist()
     [[2.0, 1.0], [1.0, 3.0]]
     """
+
+    _composite_tensor_fields = ("base_operator", "u", "diag_update", "v", "is_diag_update_positive")
+    _experimental_parameter_ndims_to_matrix_ndims = {"base_operator": 0, "u": 2, "diag_update": 1, "v": 2}
+    base_operator = parameter("base_operator", "The operator L.")
+    u = parameter("u", "The matrices U.")
+    v = parameter("v", "The matrices V.")
+    diag_update = parameter("diag_update", "The diagonals D; None for the identity.")
+    is_diag_update_positive = parameter("is_diag_update_positive", "Whether the diagonals D are positive.")
 
     @public
     def __init__(
@@ -65,35 +69,10 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             is_positive_definite = True
         if known and (diag_update is None or not dtype.is_complex):
             is_self_adjoint = True if is_self_adjoint is None else is_self_adjoint
-        super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name, parameters)
+        self._begin(dtype, parameters, is_self_adjoint=is_self_adjoint, is_positive_definite=is_positive_definite)
         rows, found = base_operator._range_size, shape_of(self._u)
         if (found.rank is not None and found.rank < 2) or not found[-2:-1].is_compatible_with([rows]):
             raise ValueError(f"Shapes are not compatible: the operator has {rows} rows, u has shape {found}.")
-
-    @property
-    def base_operator(self) -> LinearOperator:
-        """The operator L."""
-        return self._base_operator
-
-    @property
-    def u(self) -> Any:
-        """The matrices U."""
-        return self._u
-
-    @property
-    def v(self) -> Any:
-        """The matrices V."""
-        return self._v
-
-    @property
-    def diag_update(self) -> Any:
-        """The diagonals D; None for the identity."""
-        return self._diag_update
-
-    @property
-    def is_diag_update_positive(self) -> bool | None:
-        """Whether the diagonals D are positive."""
-        return self._is_diag_update_positive
 
     @property
     def diag_operator(self) -> LinearOperator:
@@ -109,14 +88,13 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             parts.append(shape_of(self._diag_update)[:-1])
         return broadcast_batches(base[:-2], *parts).concatenate(base[-2:])
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         left, right = (self._v, self._u) if adjoint else (self._u, self._v)
-        x = dense_adjoint(x) if adjoint_arg else x
         inner = self.diag_operator.matmul(matmul(right, x, adjoint_a=True), adjoint=adjoint)
         return self._base_operator.matmul(x, adjoint=adjoint) + matmul(left, inner)
 
     def _to_dense(self) -> Any:
-        update = matmul(convert_to_tensor(self._u), self.diag_operator.matmul(dense_adjoint(self._v)))
+        update = matmul(convert_to_tensor(self._u), self.diag_operator.matmul(adjoint(self._v)))
         return self._base_operator.to_dense() + update
 
     def _capacitance(self) -> Any:
@@ -131,17 +109,14 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             and self._is_diag_update_positive
         )
 
-    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
         base = self._base_operator
         if base.is_non_singular is False:
             raise ValueError("Solve not implemented unless this is a perturbation of a non-singular LinearOperator.")
-        rhs = dense_adjoint(rhs) if adjoint_arg else rhs
         u, v = (self._v, self._u) if adjoint else (self._u, self._v)
         first = base.solve(rhs, adjoint=adjoint)
         inner = matmul(v, first, adjoint_a=True)
-        small = self._capacitance()
-        batch = broadcast_batches(TensorShape(extents_of(small)[:-2]), TensorShape(extents_of(inner)[:-2]))
-        small, inner = _with_batch(small, batch), _with_batch(inner, batch)
+        small, inner = same_batch(self._capacitance(), inner)
         found = cholesky_solve(cholesky(small), inner) if self._small_is_definite() else solve(small, inner, adjoint=adjoint)
         return first - base.solve(matmul(u, found), adjoint=adjoint)
 
@@ -158,18 +133,5 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return log_small + self.diag_operator.log_abs_determinant() + self._base_operator.log_abs_determinant()
 
     def _diag_part(self) -> Any:
-        v = conj(self._v) if self.dtype.is_complex else convert_to_tensor(self._v)
         scaled = convert_to_tensor(self._u) if self._diag_update is None else self._u * self._diag_update[..., None, :]
-        return self._base_operator.diag_part() + reduce_sum(scaled * v, axis=-1)
-
-    @property
-    def _composite_tensor_fields(self) -> tuple[str, ...]:
-        return ("base_operator", "u", "diag_update", "v", "is_diag_update_positive")
-
-    @property
-    def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:
-        return {"base_operator": 0, "u": 2, "diag_update": 1, "v": 2}
-
-
-def _with_batch(x: Any, batch: TensorShape) -> Any:
-    return broadcast_to(x, [*batch.as_list(), *extents_of(x)[-2:]])
+        return self._base_operator.diag_part() + reduce_sum(scaled * conj(self._v), axis=-1)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from gradtape._src.core.declarations.spec import BatchableTypeSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import convert_to_tensor, is_tensor, variable_of
-from gradtape._src.core.tensors.tensor import stated_shape
+from gradtape._src.core.tensors.tensor import extents_of, stated_shape
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.composite import CompositeTensor
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.ops.array.shape import broadcast_static_shape
+from gradtape._src.ops.array.shape import broadcast_static_shape, broadcast_to
+from gradtape._src.ops.shapes import broadcast_shapes
 
 
 def reference(value: Any, name: str, dtype: Any = None) -> Any:
     """Convert a parameter to a tensor; a Variable is kept, so that it is trained."""
     value = variable_of(value)
     return value if isinstance(value, Variable) else convert_to_tensor(value, dtype, name=name)
+
+
+def parameter(name: str, doc: str) -> Any:
+    """Return the property of a parameter, which an operator holds in the attribute `_name`."""
+    return property(attrgetter(f"_{name}"), doc=doc)
 
 
 def shape_of(value: Any) -> TensorShape:
@@ -31,6 +38,27 @@ def broadcast_batches(*shapes: TensorShape) -> TensorShape:
     for shape in shapes:
         found = broadcast_static_shape(found, shape)
     return found
+
+
+def in_batch(x: Any, batch: TensorShape, rank: int = 2) -> Any:
+    """Broadcast the batch of `x`, its axes before the last `rank`, together with the batch of an operator."""
+    extents = extents_of(x)
+    own = TensorShape(extents[: len(extents) - rank])
+    common = broadcast_batches(own, batch).as_list()
+    return x if common == own.as_list() else broadcast_to(x, [*common, *extents[len(extents) - rank :]])
+
+
+def same_batch(*values: Any, rank: int = 2) -> list[Any]:
+    """Broadcast the batches of tensors, their axes before the last `rank`, to one shape."""
+    shapes = [extents_of(value) for value in values]
+    batch: tuple[int, ...] = ()
+    for shape in shapes:
+        batch = broadcast_shapes(batch, shape[: len(shape) - rank])
+    wanted = [(*batch, *shape[len(shape) - rank :]) for shape in shapes]
+    return [
+        value if shape == whole else broadcast_to(value, whole)
+        for value, shape, whole in zip(values, shapes, wanted, strict=True)
+    ]
 
 
 def _has_tensors(value: Any) -> bool:

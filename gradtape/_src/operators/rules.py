@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+HINTS = ("is_non_singular", "is_self_adjoint", "is_positive_definite", "is_square")
+
 Rule = Callable[..., Any]
 _rules: dict[tuple[Any, ...], Rule] = {}
 
@@ -21,8 +23,8 @@ def rule(operation: str, *kinds: Any) -> Callable[[Rule], Rule]:
     return decorate
 
 
-def _found(operation: str, *operators: Any) -> Rule:
-    """Return the rule of the nearest classes: the one with the fewest steps to base classes."""
+def applied(operation: str, *operators: Any) -> Any:
+    """Return the result of an operation by the rule of the nearest classes: the one with the fewest steps to base classes."""
     best: tuple[int, Rule] | None = None
     for (name, *kinds), function in _rules.items():
         if name == operation and len(kinds) == len(operators) and all(map(isinstance, operators, kinds)):
@@ -31,32 +33,12 @@ def _found(operation: str, *operators: Any) -> Rule:
                 best = steps, function
     if best is None:
         raise NotImplementedError(f"{operation} of {[type(each).__name__ for each in operators]} is not registered.")
-    return best[1]
+    return best[1](*operators)
 
 
-def adjoint(operator: Any) -> Any:
-    """Return the operator A*."""
-    return _found("adjoint", operator)(operator)
-
-
-def inverse(operator: Any) -> Any:
-    """Return the operator of the inverse matrices."""
-    return _found("inverse", operator)(operator)
-
-
-def cholesky(operator: Any) -> Any:
-    """Return the operator of the Cholesky factors."""
-    return _found("cholesky", operator)(operator)
-
-
-def product(left: Any, right: Any) -> Any:
-    """Return the operator of the product of the matrices."""
-    return _found("product", left, right)(left, right)
-
-
-def quotient(left: Any, right: Any) -> Any:
-    """Return the operator X with left X = right."""
-    return product(inverse(left), right)
+def hints_of(operator: Any) -> dict[str, Any]:
+    """Return the hints of an operator, by name."""
+    return {hint: getattr(operator, hint) for hint in HINTS}
 
 
 def both(name: str, left: Any, right: Any) -> bool | None:

@@ -103,6 +103,11 @@ def _common_dtype(values):
     return floatx() if any(type(v) is float for v in flat) and all(type(v) in (int, float, bool) for v in flat) else None
 
 
+def of_tensor(function):
+    """Wrap a function of one tensor, so that it converts its argument to one."""
+    return lambda x: function(convert_to_tensor(x))
+
+
 def convert_to_numpy(x):
     """Convert `x` to a NumPy array."""
     if isinstance(x, tf.IndexedSlices):

@@ -8,7 +8,12 @@ from keras.src.backend.common import dtypes, standardize_dtype
 
 import gradtape as tf
 from gradtape._src.core.tensors.tensor import extents_of
-from keras_gradtape.src.ops.core import cast, convert_to_tensor
+from keras_gradtape.src.ops.core import cast, convert_to_tensor, of_tensor
+
+det = of_tensor(tf.linalg.det)
+eig = of_tensor(tf.linalg.eig)
+eigh = of_tensor(tf.linalg.eigh)
+inv = of_tensor(tf.linalg.inv)
 
 
 def cholesky(a, upper=False):
@@ -21,22 +26,6 @@ def cholesky_inverse(a, upper=False):
     a = convert_to_tensor(a)
     lower = tf.linalg.adjoint(a) if upper else a
     return tf.linalg.cholesky_solve(lower, tf.eye(extents_of(a)[-1], batch_shape=extents_of(a)[:-2], dtype=a.dtype))
-
-
-def det(a):
-    return tf.linalg.det(convert_to_tensor(a))
-
-
-def eig(x):
-    return tf.linalg.eig(convert_to_tensor(x))
-
-
-def eigh(x):
-    return tf.linalg.eigh(convert_to_tensor(x))
-
-
-def inv(a):
-    return tf.linalg.inv(convert_to_tensor(a))
 
 
 def lu_factor(x):
@@ -120,24 +109,19 @@ def qr(x, mode="reduced"):
     return tf.linalg.qr(convert_to_tensor(x), mode == "complete")
 
 
-def _right_hand_side(a, b):
-    """Return `b` as matrices, and whether it was vectors, one for each matrix of `a`."""
+def _solved(solve, a, b):
+    """Return `solve(a, b)`, where `b` is matrices, or vectors, one for each matrix of `a`."""
     vectors = b.ndim == a.ndim - 1
-    return tf.expand_dims(b, -1) if vectors else b, vectors
+    x = solve(a, tf.expand_dims(b, -1) if vectors else b)
+    return tf.squeeze(x, -1) if vectors else x
 
 
 def solve(a, b):
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    b, vectors = _right_hand_side(a, b)
-    x = tf.linalg.solve(a, b)
-    return tf.squeeze(x, -1) if vectors else x
+    return _solved(tf.linalg.solve, convert_to_tensor(a), convert_to_tensor(b))
 
 
 def solve_triangular(a, b, lower=False):
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    b, vectors = _right_hand_side(a, b)
-    x = tf.linalg.triangular_solve(a, b, lower)
-    return tf.squeeze(x, -1) if vectors else x
+    return _solved(lambda a, b: tf.linalg.triangular_solve(a, b, lower), convert_to_tensor(a), convert_to_tensor(b))
 
 
 def svd(x, full_matrices=True, compute_uv=True):
@@ -154,13 +138,11 @@ def lstsq(a, b, rcond=None):
         raise ValueError(
             f"`lstsq` takes a matrix [m, n] and a right hand side [m] or [m, k]. Received: a.shape={a.shape}, b.shape={b.shape}"
         )
-    b, vectors = _right_hand_side(a, b)
     if rcond is None:
         rcond = _epsilon(a) * max(a.shape)
     elif rcond < 0:
         rcond = _epsilon(a)
-    x = pinv(a, rcond) @ b
-    return tf.squeeze(x, -1) if vectors else x
+    return _solved(lambda a, b: pinv(a, rcond) @ b, a, b)
 
 
 def _epsilon(x):

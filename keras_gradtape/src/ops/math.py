@@ -6,7 +6,7 @@ from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
 from gradtape._src.core.tensors.tensor import extents_of
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.ops.core import convert_to_tensor, of_tensor
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Segments
@@ -53,21 +53,13 @@ def in_top_k(targets, predictions, k):
 # ---------------------------------------------------------------------------------------------------------------------
 # Elementary and special functions
 
+rsqrt = of_tensor(tf.math.rsqrt)
+erf = of_tensor(tf.math.erf)
+erfc = of_tensor(tf.math.erfc)
+
 
 def logsumexp(x, axis=None, keepdims=False):
     return tf.reduce_logsumexp(convert_to_tensor(x), axis, keepdims)
-
-
-def rsqrt(x):
-    return tf.math.rsqrt(convert_to_tensor(x))
-
-
-def erf(x):
-    return tf.math.erf(convert_to_tensor(x))
-
-
-def erfc(x):
-    return tf.math.erfc(convert_to_tensor(x))
 
 
 def erfinv(x):
@@ -116,16 +108,14 @@ def _parts(x):
     return tf.math.real(x), tf.math.imag(x)
 
 
-def fft(x):
-    return _parts(tf.signal.fft(_get_complex_tensor_from_tuple(x)))
+def _of_parts(function):
+    """Wrap a function of a complex tensor, so that it takes and returns real and imaginary parts."""
+    return lambda x: _parts(function(_get_complex_tensor_from_tuple(x)))
 
 
-def fft2(x):
-    return _parts(tf.signal.fft2d(_get_complex_tensor_from_tuple(x)))
-
-
-def ifft2(x):
-    return _parts(tf.signal.ifft2d(_get_complex_tensor_from_tuple(x)))
+fft = _of_parts(tf.signal.fft)
+fft2 = _of_parts(tf.signal.fft2d)
+ifft2 = _of_parts(tf.signal.ifft2d)
 
 
 def rfft(x, fft_length=None):

@@ -5,13 +5,11 @@ from keras_gradtape.src.ops._numpy.arithmetic import (
     bitwise_invert as bitwise_invert,
     bitwise_left_shift as bitwise_left_shift,
     bitwise_right_shift as bitwise_right_shift,
-    divide as divide,
     divide_no_nan as divide_no_nan,
     isclose as isclose,
     left_shift as left_shift,
     logaddexp as logaddexp,
     logaddexp2 as logaddexp2,
-    multiply as multiply,
     right_shift as right_shift,
 )
 from keras_gradtape.src.ops._numpy.bound import bound
@@ -29,16 +27,10 @@ from keras_gradtape.src.ops._numpy.creation import (
     meshgrid as meshgrid,
 )
 from keras_gradtape.src.ops._numpy.elementwise import (
-    abs as abs,
-    absolute as absolute,
-    clip as clip,
     fabs as fabs,
     i0 as i0,
-    negative as negative,
     reciprocal as reciprocal,
     signbit as signbit,
-    sqrt as sqrt,
-    square as square,
     trunc as trunc,
     view as view,
 )

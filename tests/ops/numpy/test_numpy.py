@@ -178,6 +178,14 @@ def test_an_axis_out_of_range_is_refused(call, axis):
         call(axis)
 
 
+@pytest.mark.parametrize(
+    "shape, said", [((2,), "must have one rank"), ((2, 2, 1), "must have one rank"), ((3, 1), "Incompatible shapes")]
+)
+def test_indices_along_an_axis_that_do_not_fit_are_refused(shape, said):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+        tnp.take_along_axis(np.ones((2, 3)), np.zeros(shape, int), 1)
+
+
 @pytest.mark.better
 @pytest.mark.parametrize(
     "call, shape, tensorflows",

@@ -118,34 +118,27 @@ def _linear(function, transpose):
         return function(ddx, size=grads.node.aval.shape[1:3], **method)
 
 
-@op("ResizeNearestNeighbor", infer=_same_aval, flops=0)
-def _nearest(images, *, size, align_corners=False, half_pixel_centers=True):
-    return _resized(images, size, "nearest", align_corners, half_pixel_centers)
+def _interpolating(method, types, keeps_dtype=False, **facts):
+    """Define the op that resizes by an interpolation, in float32 or in the images' dtype, and its transpose; return both."""
+
+    @op(types[0], infer=_same_aval if keeps_dtype else _float_aval, **facts)
+    def forward(images, *, size, align_corners=False, half_pixel_centers=True):
+        images = images if keeps_dtype else images.astype(SINGLE)
+        return _resized(images, size, method, align_corners, half_pixel_centers)
+
+    @op(types[1], infer=_gradient_aval)
+    def backward(grads, *, size, T, align_corners=False, half_pixel_centers=True):
+        return _unresized(wide(grads), size, method, align_corners, half_pixel_centers).astype(T)
+
+    _linear(forward, backward)
+    return forward, backward
 
 
-@op("ResizeNearestNeighborGrad", infer=_gradient_aval)
-def _nearest_gradient(grads, *, size, T, align_corners=False, half_pixel_centers=True):
-    return _unresized(wide(grads), size, "nearest", align_corners, half_pixel_centers).astype(T)
-
-
-@op("ResizeBilinear", infer=_float_aval)
-def _bilinear(images, *, size, align_corners=False, half_pixel_centers=True):
-    return _resized(images.astype(SINGLE), size, "bilinear", align_corners, half_pixel_centers)
-
-
-@op("ResizeBilinearGrad", infer=_gradient_aval)
-def _bilinear_gradient(grads, *, size, T, align_corners=False, half_pixel_centers=True):
-    return _unresized(grads, size, "bilinear", align_corners, half_pixel_centers).astype(T)
-
-
-@op("ResizeBicubic", infer=_float_aval)
-def _bicubic(images, *, size, align_corners=False, half_pixel_centers=True):
-    return _resized(images.astype(SINGLE), size, "bicubic", align_corners, half_pixel_centers)
-
-
-@op("ResizeBicubicGrad", infer=_gradient_aval)
-def _bicubic_gradient(grads, *, size, T, align_corners=False, half_pixel_centers=True):
-    return _unresized(grads, size, "bicubic", align_corners, half_pixel_centers).astype(T)
+_nearest, _nearest_gradient = _interpolating(
+    "nearest", ("ResizeNearestNeighbor", "ResizeNearestNeighborGrad"), keeps_dtype=True, flops=0
+)
+_bilinear, _bilinear_gradient = _interpolating("bilinear", ("ResizeBilinear", "ResizeBilinearGrad"))
+_bicubic, _bicubic_gradient = _interpolating("bicubic", ("ResizeBicubic", "ResizeBicubicGrad"))
 
 
 @op("ScaleAndTranslate", infer=_float_aval)
@@ -158,9 +151,6 @@ def _filter_gradient(grads, *, size, T, kernel_type, antialias):
     return _unresized(grads, size, (kernel_type, antialias)).astype(T)
 
 
-_linear(_nearest, _nearest_gradient)
-_linear(_bilinear, _bilinear_gradient)
-_linear(_bicubic, _bicubic_gradient)
 _linear(_filter, _filter_gradient)
 
 

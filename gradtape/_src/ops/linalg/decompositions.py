@@ -328,14 +328,10 @@ def eigvalsh(tensor, name=None) -> Tensor:
 # Eigenvalues of any square matrices
 
 
-def _complex_type(dtype):
-    return np.dtype(np.complex128 if dtype in (np.float64, np.complex128) else np.complex64)
-
-
 def _eig_rule(input, compute_v):
     square_matrix(input)
     require(input, ("float64", "float32", "complex64", "complex128"))
-    kind = _complex_type(input.dtype)
+    kind = np.promote_types(input.dtype, np.complex64)
     e = aval(input.shape[:-1], kind)
     return (e, aval(input.shape, kind)) if compute_v else e
 

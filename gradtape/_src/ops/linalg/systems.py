@@ -132,8 +132,12 @@ def _(dy, matrix, y, needs_matrix, *, lower, adjoint):  # B: A⁻ᴴ dy; A: −d
     db = _triangular_solve(matrix, dy, lower, not adjoint)
     if not needs_matrix:
         return None, db
-    da = -matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)
-    return (band_part(da, -1, 0) if lower else band_part(da, 0, -1)), db
+    return band_part(to_matrix(db, y, adjoint), *((-1, 0) if lower else (0, -1))), db
+
+
+def to_matrix(db, y, adjoint):
+    """Return the cotangent of the matrix A of a system `A X = B`, from that of B and the solution X."""
+    return -matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)
 
 
 @public
@@ -252,9 +256,7 @@ def _solve(matrix, rhs, *, adjoint=False):
 @gradient(_solve)
 def _(dy, matrix, y, needs_matrix, *, adjoint):  # B: A⁻ᴴ dy; A: −dB Xᴴ
     db = _solve(matrix, dy, not adjoint)
-    if not needs_matrix:
-        return None, db
-    return (-matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)), db
+    return to_matrix(db, y, adjoint) if needs_matrix else None, db
 
 
 @public

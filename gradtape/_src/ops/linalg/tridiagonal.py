@@ -15,8 +15,7 @@ from gradtape._src.ops.array.shape import expand_dims, plain, reshape, squeeze, 
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.linalg.decompositions import eigh, eigvalsh
 from gradtape._src.ops.linalg.diagonals import diag, diag_part, matrix_transpose
-from gradtape._src.ops.linalg.matmul import matmul
-from gradtape._src.ops.linalg.systems import check_matrix
+from gradtape._src.ops.linalg.systems import check_matrix, to_matrix
 from gradtape._src.ops.math.complex import conj, real
 from gradtape._src.ops.math.cumulative import shift
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -35,7 +34,7 @@ def _previous(x):
     return shift(x, axis=x.ndim - 2, reverse=False)
 
 
-def _as_compact(diagonals, diagonals_format):
+def as_compact(diagonals, diagonals_format):
     """Convert three diagonals, given in one of TensorFlow's formats, to [..., 3, m]: above, main, below."""
     if diagonals_format == "compact":
         x = tensor(diagonals)
@@ -65,6 +64,13 @@ def _filled_up(x, count, reverse):
         raise ValueError(f"Expected diagonals of {count} or {count - 1} elements beside the main one, received {x.shape}.")
     padding = zeros((*extents_of(x)[:-1], 1), x.dtype)
     return concat([x, padding] if reverse else [padding, x], -1)
+
+
+def turned(diagonals):
+    """Return the compact diagonals of the transposed matrices."""
+    axis = diagonals.ndim - 1
+    above, main, below = [diagonals[..., i : i + 1, :] for i in range(3)]
+    return concat([shift(below, axis=axis, reverse=True), main, shift(above, axis=axis, reverse=False)], -2)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -109,7 +115,7 @@ def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
     >>> print(tf.linalg.tridiagonal_matmul(diagonals, tf.ones([3, 1]), "compact").numpy()[:, 0])
     [3. 4. 3.]
     """
-    compact = _as_compact(diagonals, diagonals_format)
+    compact = as_compact(diagonals, diagonals_format)
     above, main, below = [compact[..., i : i + 1, :] for i in range(3)]
     return _tridiagonal_matmul(above, main, below, rhs)
 
@@ -176,11 +182,7 @@ def _solve_one(below, main, above, b):
 
 @gradient(_tridiagonal_solve)
 def _(dy, diagonals, y, needs_diagonals, **attributes):  # rhs: A⁻ᴴ dy; A: −(A⁻ᴴ dy) xᴴ on its three diagonals
-    conjugate = conj(diagonals)
-    above, main, below = [conjugate[..., i : i + 1, :] for i in range(3)]
-    axis = diagonals.ndim - 1
-    turned = concat([shift(below, axis=axis, reverse=True), main, shift(above, axis=axis, reverse=False)], -2)
-    db = _tridiagonal_solve(turned, dy, **attributes)
+    db = _tridiagonal_solve(turned(conj(diagonals)), dy, **attributes)
     if not needs_diagonals:
         return None, db
     x = conj(y)
@@ -207,7 +209,7 @@ def tridiagonal_solve(
     >>> print(tf.linalg.tridiagonal_solve(diagonals, [3.0, 4.0, 3.0]).numpy())
     [1. 1. 1.]
     """
-    bands, x = _as_compact(diagonals, diagonals_format), tensor(rhs)
+    bands, x = as_compact(diagonals, diagonals_format), tensor(rhs)
     vectors = x.ndim == bands.ndim - 1
     if conjugate_rhs:
         x = conj(x)
@@ -258,8 +260,7 @@ def _(dy, bands, y, needs_bands, *, lower, adjoint):
     db = _banded_solve(bands, dy, lower, not adjoint)
     if not needs_bands:
         return None, db
-    da = -matmul(y, db, adjoint_b=True) if adjoint else -matmul(db, y, adjoint_b=True)
-    part = diag_part(da, k=_band_limits(extents_of(bands)[-2], lower), align="LEFT_RIGHT")
+    part = diag_part(to_matrix(db, y, adjoint), k=_band_limits(extents_of(bands)[-2], lower), align="LEFT_RIGHT")
     return expand_dims(part, -2) if extents_of(bands)[-2] == 1 else part, db
 
 

@@ -64,19 +64,24 @@ def _relu6_grad(gradients, features):
     return jnp.where((features > 0) & (features < 6), gradients, gradients * 0)
 
 
+def _linear(mask):
+    """Register the gradient of a gradient op that multiplies by a mask, which is the same op."""
+
+    @gradient(mask)
+    def _(dz, features, needs_gradients, needs_features, **slope):
+        return (
+            mask(dz, features, **slope) if needs_gradients else None,
+            zeros(extents_of(features), features.dtype) if needs_features else None,
+        )
+
+
 def _masked(function, mask):
     """Register the gradients of an activation and of `mask`, its gradient op, which reads only the activation's result."""
+    _linear(mask)
 
     @gradient(function)
     def _(dy, y):
         return dy if is_zeros(dy) else mask(dy, y)
-
-    @gradient(mask)
-    def _(dz, features, needs_gradients, needs_features):
-        return (
-            mask(dz, features) if needs_gradients else None,
-            zeros(extents_of(features), features.dtype) if needs_features else None,
-        )
 
 
 _masked(relu, _relu_grad)
@@ -98,12 +103,7 @@ def _(dy, features, *, alpha):
     return _leaky_relu_grad(dy, features, alpha=alpha)
 
 
-@gradient(_leaky_relu_grad)
-def _(dz, features, needs_gradients, needs_features, *, alpha):
-    return (
-        _leaky_relu_grad(dz, features, alpha=alpha) if needs_gradients else None,
-        zeros(extents_of(features), features.dtype) if needs_features else None,
-    )
+_linear(_leaky_relu_grad)
 
 
 @public

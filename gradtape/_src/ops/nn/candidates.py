@@ -144,12 +144,13 @@ def _classes(value):
     return tensor(value, None if is_tensor(value) else dtypes.int64)
 
 
-def _drawn(function, seed, true_classes, *weights, **sizes):
-    sizes = {name: bool(value) if name == "unique" else static(value, name) for name, value in sizes.items()}
-    x = _classes(true_classes)
-    _check(x.node.aval, sizes["num_true"], sizes["num_sampled"], sizes["range_max"], sizes["unique"])
-    blocks = (sizes["range_max"] + sizes["num_sampled"] + 1) // 2
-    return Candidates(*function(seeds.draw(function.op.type, seed, blocks), x, *weights, **sizes))
+def _drawn(function, seed, true_classes, num_true, num_sampled, unique, range_max, *weights):
+    num_true, num_sampled = static(num_true, "num_true"), static(num_sampled, "num_sampled")
+    range_max, x = static(range_max, "range_max"), _classes(true_classes)
+    _check(x.node.aval, num_true, num_sampled, range_max, unique)
+    state = seeds.draw(function.op.type, seed, (range_max + num_sampled + 1) // 2)
+    sizes = {"num_true": num_true, "num_sampled": num_sampled, "unique": bool(unique), "range_max": range_max}
+    return Candidates(*function(state, x, *weights, **sizes))
 
 
 @public
@@ -164,8 +165,7 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
     >>> print(sample.shape, expected.numpy().tolist())
     (3,) [[0.5], [0.5]]
     """
-    sizes = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
-    return _drawn(_uniform_sampler, seed, true_classes, **sizes)
+    return _drawn(_uniform_sampler, seed, true_classes, num_true, num_sampled, unique, range_max)
 
 
 @public
@@ -178,8 +178,7 @@ def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, r
     >>> print(expected.numpy().round(3))
     [[0.301 0.046]]
     """
-    sizes = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
-    return _drawn(_log_uniform_sampler, seed, true_classes, **sizes)
+    return _drawn(_log_uniform_sampler, seed, true_classes, num_true, num_sampled, unique, range_max)
 
 
 @public
@@ -216,8 +215,7 @@ def fixed_unigram_candidate_sampler(
         raise invalid("Must provide either vocab_file or unigrams. gradtape takes unigrams only.")
     counts = np.asarray(unigrams, np.float64) ** float(distortion)
     weights = host_constant(np.concatenate([np.zeros(static(num_reserved_ids, "num_reserved_ids")), counts]))
-    sizes = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
-    return _drawn(_unigram_sampler, seed, true_classes, weights, **sizes)
+    return _drawn(_unigram_sampler, seed, true_classes, num_true, num_sampled, unique, range_max, weights)
 
 
 @public

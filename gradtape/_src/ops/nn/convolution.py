@@ -22,10 +22,11 @@ from gradtape._src.ops.nn.window import (
     CHANNELS_LAST,
     check_paddings,
     flat_format,
+    flat_geometry,
+    geometry,
     not_both,
     one_of,
     over_batches,
-    paddings,
     sequence,
     spatial_axes,
     sweeps,
@@ -33,8 +34,6 @@ from gradtape._src.ops.nn.window import (
     widened,
 )
 from gradtape._src.ops.shapes import FLOATING, require
-
-GEOMETRY = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Shapes
@@ -215,32 +214,6 @@ DENSE = {k: family(types, partial(_dense_aval, k), KERNELS, traits=_traits[k]) f
 # The public functions
 
 
-def geometry(rank, strides, padding, data_format, dilations):
-    """Convert the arguments of a public convolution to attributes of its op."""
-    data_format = CHANNELS_LAST[rank] if data_format is None else data_format
-    padding, numbers = paddings(padding, rank + 2)
-    return {
-        "strides": sequence(strides, rank, data_format, "strides"),
-        "padding": padding,
-        "explicit_paddings": numbers,
-        "data_format": data_format,
-        "dilations": sequence(dilations, rank, data_format, "dilations"),
-    }
-
-
-def _flat_geometry(stride, padding, data_format, dilations):
-    """Convert the arguments of a convolution over one axis to those over two; also return where the axis of extent 1 goes."""
-    data_format, axis, wide_format = flat_format(data_format)
-    padding, numbers = paddings(padding, 3)
-    return {
-        "strides": widened(sequence(stride, 1, data_format, "stride"), axis),
-        "padding": padding,
-        "explicit_paddings": (*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else (),
-        "data_format": wide_format,
-        "dilations": widened(sequence(dilations, 1, data_format, "dilations"), axis),
-    }, axis
-
-
 @public
 def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None) -> Tensor:
     """Convolve over one axis: `input` [..., width, channels] with `filters` [extent, channels / groups, outputs].
@@ -251,7 +224,7 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
     >>> tf.nn.conv1d(tf.reshape(tf.range(4.0), [1, 4, 1]), tf.ones([2, 1, 1]), 1, "VALID").numpy().ravel()
     array([1., 3., 5.], dtype=float32)
     """
-    attributes, axis = _flat_geometry(stride, padding, data_format, dilations)
+    attributes, axis = flat_geometry(stride, padding, data_format, dilations, called="stride")
     image, kernel = expand_dims(tensor(input), axis - 4), expand_dims(tensor(filters), 0)
     return squeeze(over_batches(image, 4, lambda x: DENSE[2].forward(x, kernel, **attributes)), axis - 4)
 
@@ -354,7 +327,7 @@ def conv1d_transpose(
     >>> tf.nn.conv1d_transpose(tf.ones([1, 2, 1]), tf.ones([2, 1, 1]), [1, 4, 1], 2).shape
     TensorShape([1, 4, 1])
     """
-    attributes, axis = _flat_geometry(strides, padding, data_format, dilations)
+    attributes, axis = flat_geometry(strides, padding, data_format, dilations, called="stride")
     input, filters = tensor(input), tensor(filters)
     sizes = widened(_output_shape(output_shape, input, filters, 1, flat_format(data_format)[0]), axis)
     image, kernel = expand_dims(input, axis), expand_dims(filters, 0)

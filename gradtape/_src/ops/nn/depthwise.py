@@ -9,8 +9,8 @@ from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import wide
-from gradtape._src.ops.nn.convolution import conv2d, family, geometry, image_and_filter
-from gradtape._src.ops.nn.window import cells, padded, spatial_axes, sweeps, swept, unviewed, views
+from gradtape._src.ops.nn.convolution import conv2d, family, image_and_filter
+from gradtape._src.ops.nn.window import cells, geometry, padded, spatial_axes, sweeps, swept, unviewed, views
 from gradtape._src.ops.shapes import FLOATING, require
 
 # ---------------------------------------------------------------------------------------------------------------------

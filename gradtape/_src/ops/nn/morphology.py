@@ -24,8 +24,6 @@ from gradtape._src.ops.nn.window import (
 )
 from gradtape._src.ops.shapes import REAL, require
 
-GEOMETRY = ("strides", "rates", "padding")
-
 
 def _picked_aval(input, filter, values, **geometry):
     return _dilation_aval(input, filter, **geometry)

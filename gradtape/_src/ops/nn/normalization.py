@@ -403,9 +403,12 @@ def _images(input, **attributes):
 @op("ChannelWindowSum", infer=only(FLOATING, same), traits="own")
 def _window_sum(x, *, radius):
     """Sum over the channels at most `radius` away from each channel."""
+    return _summed(wide(x), radius).astype(x.dtype)
+
+
+def _summed(x, radius):
     window, sides = (*(1,) * (x.ndim - 1), 2 * radius + 1), (*((0, 0),) * (x.ndim - 1), (radius, radius))
-    total = lax.reduce_window(wide(x), jnp.zeros((), wide(x).dtype), lax.add, window, (1,) * x.ndim, sides)
-    return total.astype(x.dtype)
+    return lax.reduce_window(x, jnp.zeros((), x.dtype), lax.add, window, (1,) * x.ndim, sides)
 
 
 @gradient(_window_sum)
@@ -416,9 +419,7 @@ def _(dy, *, radius):  # the window sum is self-adjoint
 @op("LRN", infer=_images, saves="input", prefers="float32")
 def _lrn(input, *, depth_radius, bias, alpha, beta):
     x = wide(input)
-    window, sides = (1, 1, 1, 2 * depth_radius + 1), ((0, 0),) * 3 + ((depth_radius, depth_radius),)
-    squares = lax.reduce_window(lax.square(x), jnp.zeros((), x.dtype), lax.add, window, (1,) * 4, sides)
-    return (x * (bias + alpha * squares) ** -beta).astype(input.dtype)
+    return (x * (bias + alpha * _summed(lax.square(x), depth_radius)) ** -beta).astype(input.dtype)
 
 
 @gradient(_lrn)

@@ -28,16 +28,15 @@ from gradtape._src.ops.nn.window import (
     CHANNELS_LAST,
     cells,
     check_paddings,
-    flat_format,
+    flat_geometry,
+    geometry,
     not_both,
     one_of,
-    paddings,
     sequence,
     spatial_axes,
     sweeps,
     swept,
     unviewed,
-    widened,
 )
 from gradtape._src.ops.shapes import FLOATING, require
 
@@ -250,34 +249,10 @@ MEANS = {rank: _averages(types, rank) for rank, types in _mean_types.items()}
 # The public functions
 
 
-def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
-    """Convert the arguments of a public pool to attributes of its op."""
-    data_format = CHANNELS_LAST[rank] if data_format is None else data_format
-    padding, numbers = paddings(padding, rank + 2)
-    return {
-        "ksize": sequence(ksize, rank, data_format, "ksize"),
-        "strides": sequence(strides, rank, data_format, "strides"),
-        "padding": padding,
-        "explicit_paddings": numbers,
-        "data_format": data_format,
-        "dilations": sequence(dilations, rank, data_format, "dilations"),
-    }
-
-
 def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=None):
     """Pool over one axis by a pool over two, of which the first has extent 1."""
-    data_format, axis, wide_format = flat_format(data_format)
-    padding, numbers = paddings(padding, 3)
-    pooled = pool(
-        expand_dims(tensor(input), axis),
-        ksize=widened(sequence(ksize, 1, data_format, "ksize"), axis),
-        strides=widened(sequence(strides, 1, data_format, "strides"), axis),
-        padding=padding,
-        explicit_paddings=(*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else (),
-        data_format=wide_format,
-        dilations=widened(sequence(dilations, 1, data_format, "dilations"), axis),
-    )
-    return squeeze(pooled, axis)
+    attributes, axis = flat_geometry(strides, padding, data_format, dilations, ksize)
+    return squeeze(pool(expand_dims(tensor(input), axis), **attributes), axis)
 
 
 def _named(padding):
@@ -331,10 +306,10 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) ->
     >>> tf.nn.max_pool2d(image, 2, 2, "VALID").numpy().ravel()
     array([3.], dtype=float32)
     """
-    geometry = _geometry(2, ksize, strides, padding, data_format)
-    if data_format in (None, CHANNELS_LAST[2]) and geometry["ksize"][-1] != 1:
-        return _over_channels(tensor(input, hint="float32"), geometry["ksize"], geometry["strides"])
-    return MAXIMA[2][0](input, **geometry)
+    attributes = geometry(2, strides, padding, data_format, ksize=ksize)
+    if data_format in (None, CHANNELS_LAST[2]) and attributes["ksize"][-1] != 1:
+        return _over_channels(tensor(input, hint="float32"), attributes["ksize"], attributes["strides"])
+    return MAXIMA[2][0](input, **attributes)
 
 
 def _over_channels(input, ksize, strides):
@@ -361,7 +336,7 @@ def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -
     >>> print(tf.nn.max_pool3d(tf.ones([1, 4, 4, 4, 1]), 2, 2, "VALID").shape)
     (1, 2, 2, 2, 1)
     """
-    return MAXIMA[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+    return MAXIMA[3][0](input, **geometry(3, strides, _named(padding), data_format, ksize=ksize))
 
 
 @public
@@ -427,7 +402,7 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) ->
     >>> tf.nn.avg_pool2d(image, 2, 2, "VALID").numpy().ravel()
     array([1.5], dtype=float32)
     """
-    return MEANS[2][0](input, **_geometry(2, ksize, strides, _named(padding), data_format))
+    return MEANS[2][0](input, **geometry(2, strides, _named(padding), data_format, ksize=ksize))
 
 
 @public
@@ -439,7 +414,7 @@ def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -
     >>> print(tf.nn.avg_pool3d(tf.ones([1, 4, 4, 4, 1]), 2, 2, "VALID").shape)
     (1, 2, 2, 2, 1)
     """
-    return MEANS[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+    return MEANS[3][0](input, **geometry(3, strides, _named(padding), data_format, ksize=ksize))
 
 
 @public
@@ -475,4 +450,4 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
     pools = MAXIMA if pooling_type == "MAX" else MEANS
     if rank == 1:
         return _over_one_axis(pools[2][0], input, window, steps, padding, data_format, rates)
-    return pools[rank][0](input, **_geometry(rank, window, steps, padding, data_format, rates))
+    return pools[rank][0](input, **geometry(rank, steps, padding, data_format, rates, window))

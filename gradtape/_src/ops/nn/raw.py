@@ -12,8 +12,9 @@ from gradtape._src.ops.math.arithmetic import abs as abs_, add, divide, multiply
 from gradtape._src.ops.math.special import sigmoid
 from gradtape._src.ops.nn.losses import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
 from gradtape._src.ops.nn.normalization import batch_norm_op
-from gradtape._src.ops.nn.pooling import MAXIMA, MEANS, _geometry
+from gradtape._src.ops.nn.pooling import MAXIMA, MEANS
 from gradtape._src.ops.nn.softmax import softmax
+from gradtape._src.ops.nn.window import geometry
 
 
 class _V2(NamedTuple):
@@ -91,8 +92,8 @@ def MaxPoolGrad(*, orig_input, orig_output, grad, ksize, strides, padding, expli
     >>> tf.raw_ops.MaxPoolGrad(orig_input=x, orig_output=y, grad=tf.fill(y.shape, 5.0), **window).numpy().ravel()
     array([0., 5., 0., 0.], dtype=float32)
     """
-    geometry = _geometry(2, ksize, strides, _explicit(padding, explicit_paddings), data_format)
-    return MAXIMA[2][1](tensor(orig_input), tensor(orig_output), tensor(grad), **geometry)
+    attributes = geometry(2, strides, _explicit(padding, explicit_paddings), data_format, ksize=ksize)
+    return MAXIMA[2][1](tensor(orig_input), tensor(orig_output), tensor(grad), **attributes)
 
 
 @public
@@ -105,9 +106,8 @@ def MaxPoolGradGrad(*, orig_input, orig_output, grad, ksize, strides, padding, d
     >>> tf.raw_ops.MaxPoolGradGrad(orig_input=x, orig_output=y, grad=x * 10.0, **window).numpy().ravel()
     array([40.], dtype=float32)
     """
-    return MAXIMA[2][2](
-        tensor(orig_input), tensor(orig_output), tensor(grad), **_geometry(2, ksize, strides, padding, data_format)
-    )
+    attributes = geometry(2, strides, padding, data_format, ksize=ksize)
+    return MAXIMA[2][2](tensor(orig_input), tensor(orig_output), tensor(grad), **attributes)
 
 
 @public
@@ -120,7 +120,7 @@ def AvgPoolGrad(*, orig_input_shape, grad, ksize, strides, padding, data_format=
     array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
     shape = static_list(orig_input_shape, "orig_input_shape")
-    return MEANS[2][1](tensor(grad), input_sizes=tuple(shape), **_geometry(2, ksize, strides, padding, data_format))
+    return MEANS[2][1](tensor(grad), input_sizes=tuple(shape), **geometry(2, strides, padding, data_format, ksize=ksize))
 
 
 def _explicit(padding, numbers):

@@ -331,9 +331,36 @@ def flat_format(data_format):
     raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
 
 
-def widened(values, axis, filling=1):
-    """Return `values` with one more entry, at the index `axis`."""
-    return (*values[:axis], filling, *values[axis:])
+def geometry(rank, strides, padding, data_format, dilations=None, ksize=None, called="strides"):
+    """Convert the arguments of a public convolution, or with a `ksize` of a pool, to attributes of its op.
+
+    In messages the strides are `called` so.
+    """
+    data_format = CHANNELS_LAST[rank] if data_format is None else data_format
+    padding, numbers = paddings(padding, rank + 2)
+    size = {} if ksize is None else {"ksize": sequence(ksize, rank, data_format, "ksize")}
+    return size | {
+        "strides": sequence(strides, rank, data_format, called),
+        "padding": padding,
+        "explicit_paddings": numbers,
+        "data_format": data_format,
+        "dilations": sequence(dilations, rank, data_format, "dilations"),
+    }
+
+
+def flat_geometry(strides, padding, data_format, dilations=None, ksize=None, called="strides"):
+    """Return the `geometry` of a window over one axis as one over two, and where the axis of extent 1 goes."""
+    data_format, axis, wide_format = flat_format(data_format)
+    found = geometry(1, strides, padding, data_format, dilations, ksize, called)
+    found |= {name: widened(found[name], axis) for name in ("ksize", "strides", "dilations") if name in found}
+    numbers = found["explicit_paddings"]
+    found["explicit_paddings"] = (*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else ()
+    return found | {"data_format": wide_format}, axis
+
+
+def widened(values, axis):
+    """Return `values` with one more entry, 1, at the index `axis`."""
+    return (*values[:axis], 1, *values[axis:])
 
 
 def stacked_views(x, ways):

@@ -29,13 +29,16 @@ def matmul(x1, x2):
     """
     x1, x2 = promoted(x1, x2)
     try:
-        if x2.ndim == 1:
-            return _products.tensordot(x1, x2, 1)
-        if x1.ndim == 1:
-            return _products.tensordot(x1, x2, [[0], [-2]])
-        return _products.matmul(x1, x2)
+        return rows_by_columns(x1, x2)
     except InvalidArgumentError as error:
         raise ValueError(str(error)) from None
+
+
+def rows_by_columns(x1, x2):
+    """Return the matrix product of two tensors of one dtype, as `matmul`."""
+    if x2.ndim == 1:
+        return _products.tensordot(x1, x2, 1)
+    return _products.tensordot(x1, x2, [[0], [-2]]) if x1.ndim == 1 else _products.matmul(x1, x2)
 
 
 def _dot(a, b):

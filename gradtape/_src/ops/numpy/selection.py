@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array import select as _select, sort as _sort
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.gather import gather, take as _entries
 from gradtape._src.ops.array.joining import concat, stack, unstack
 from gradtape._src.ops.array.points import gather_nd
 from gradtape._src.ops.array.shape import broadcast_to, reshape, transpose, zeros
@@ -16,7 +17,7 @@ from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.numpy.arrays import asarray
 from gradtape._src.ops.numpy.policy import TENSORFLOW, as_array, numpy_function
 from gradtape._src.ops.numpy.shapes import moveaxis
-from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.shapes import axis_of, broadcast_shapes
 
 
 @numpy_function
@@ -120,15 +121,19 @@ def take_along_axis(arr, indices, axis):
     """
     x, indices = as_array(arr), as_array(indices)
     if axis is None:
-        return take_along_axis(reshape(x, [-1]), indices, 0)
-    axis = axis_of(axis, x.ndim)
-    extents = [[1 if i == axis else e for i, e in enumerate(extents_of(y))] for y in (x, indices)]
-    common = list(np.broadcast_shapes(*map(tuple, extents)))
-    x = broadcast_to(x, common[:axis] + [extents_of(x)[axis]] + common[axis + 1 :])
-    indices = broadcast_to(indices, common[:axis] + [extents_of(indices)[axis]] + common[axis + 1 :])
-    x, indices = moveaxis(x, axis, -1), moveaxis(indices, axis, -1)
-    indices = _select.where(indices < 0, indices + cast(extents_of(x)[-1], indices.dtype), indices)
-    return moveaxis(gather(x, indices, axis=-1, batch_dims=x.ndim - 1), -1, axis)
+        x, axis = reshape(x, [-1]), 0
+    if x.ndim != indices.ndim:
+        raise invalid(f"arr and indices must have one rank, received shapes {x.shape} and {indices.shape}. Use expand_dims.")
+    return taken_along(x, indices, axis_of(axis, x.ndim))
+
+
+def taken_along(x, indices, axis):
+    """Return the elements of a tensor at `indices`, of its rank, along an `axis` ≥ 0. The other axes broadcast."""
+    last = x.ndim - 1
+    x, indices = moveaxis(x, axis, last), moveaxis(indices, axis, last)
+    batch = broadcast_shapes(extents_of(x)[:-1], extents_of(indices)[:-1])
+    x, indices = [broadcast_to(y, (*batch, extents_of(y)[-1])) for y in (x, indices)]
+    return moveaxis(_entries(x, indices, last, last), last, axis)
 
 
 def _in_order(x, axis):

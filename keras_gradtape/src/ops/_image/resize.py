@@ -3,10 +3,9 @@
 import math
 
 from keras.src.backend.common import dtypes
-from keras.src.backend.config import standardize_data_format
 
 import gradtape as tf
-from keras_gradtape.src.ops._image.layout import check_rank, one_of
+from keras_gradtape.src.ops._image.layout import batched, one_of
 from keras_gradtape.src.ops.core import convert_to_tensor
 
 INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "area")
@@ -32,39 +31,34 @@ def resize(
         raise ValueError("Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`.")
     if len(size) != 2:
         raise ValueError(f"Argument `size` must be a tuple of two elements (height, width). Received: size={size}")
-    images = convert_to_tensor(images)
-    check_rank(images)
-    first = standardize_data_format(data_format) == "channels_first"
-    if first:
-        images = tf.transpose(images, [*range(images.ndim - 3), -2 % images.ndim, -1 % images.ndim, -3 % images.ndim])
-    if crop_to_aspect_ratio:
-        images = _cropped(images, size)
-    elif pad_to_aspect_ratio:
-        images = _padded(images, size, fill_value)
-    images = tf.image.resize(images, size, interpolation, antialias=antialias)
-    if first:
-        images = tf.transpose(images, [*range(images.ndim - 3), -1 % images.ndim, -3 % images.ndim, -2 % images.ndim])
-    return images
+
+    def resized(x):
+        if crop_to_aspect_ratio:
+            x = _cropped(x, size)
+        elif pad_to_aspect_ratio:
+            x = _padded(x, size, fill_value)
+        return tf.image.resize(x, size, interpolation, antialias=antialias)
+
+    return batched(resized, images, data_format)
 
 
 def _cropped(images, target):
     """Crop `images` centrally to the aspect ratio of the target."""
-    (height, width), (target_height, target_width) = images.shape[-3:-1], target
+    (_, height, width, _), (target_height, target_width) = images.shape, target
     crop_height = max(min(height, int(width * target_height / target_width)), 1)
     crop_width = max(min(width, int(height * target_width / target_height)), 1)
     top, left = (height - crop_height) // 2, (width - crop_width) // 2
-    return images[..., top : top + crop_height, left : left + crop_width, :]
+    return images[:, top : top + crop_height, left : left + crop_width]
 
 
 def _padded(images, target, fill_value):
     """Pad `images` to the aspect ratio of the target."""
-    (height, width), (target_height, target_width) = images.shape[-3:-1], target
+    (_, height, width, _), (target_height, target_width) = images.shape, target
     rows = (max(height, int(width * target_height / target_width)) - height) // 2
     columns = (max(width, int(height * target_width / target_height)) - width) // 2
     if not (rows or columns):
         return images
-    paddings = [*[[0, 0]] * (images.ndim - 3), [rows, rows], [columns, columns], [0, 0]]
-    return tf.pad(images, paddings, constant_values=fill_value)
+    return tf.pad(images, [[0, 0], [rows, rows], [columns, columns], [0, 0]], constant_values=fill_value)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,15 +1,16 @@
 """Activation functions."""
 
 import gradtape as tf
-from keras_gradtape.src.ops.core import convert_to_tensor, shape
+from keras_gradtape.src.ops.core import convert_to_tensor, of_tensor, shape
 
-
-def relu(x):
-    return tf.nn.relu(convert_to_tensor(x))
-
-
-def relu6(x):
-    return tf.nn.relu6(convert_to_tensor(x))
+relu = of_tensor(tf.nn.relu)
+relu6 = of_tensor(tf.nn.relu6)
+tanh = of_tensor(tf.tanh)
+softplus = of_tensor(tf.math.softplus)
+softsign = of_tensor(tf.nn.softsign)
+silu = of_tensor(tf.nn.silu)
+log_sigmoid = of_tensor(tf.math.log_sigmoid)
+selu = of_tensor(tf.nn.selu)
 
 
 def sigmoid(x):
@@ -28,21 +29,9 @@ def sparse_sigmoid(x):
     return tf.where(x <= -1, 0.0, tf.where(x >= 1, 1.0, 0.5 * (x + 1)))  # the derivative at the edges is 0
 
 
-def tanh(x):
-    return tf.tanh(convert_to_tensor(x))
-
-
 def tanh_shrink(x):
     x = convert_to_tensor(x)
     return x - tf.tanh(x)
-
-
-def softplus(x):
-    return tf.math.softplus(convert_to_tensor(x))
-
-
-def softsign(x):
-    return tf.nn.softsign(convert_to_tensor(x))
 
 
 def soft_shrink(x, threshold=0.5):
@@ -55,17 +44,9 @@ def sparse_plus(x):
     return tf.where(x <= -1, 0.0, tf.where(x < 1, 0.25 * tf.square(x + 1), x))
 
 
-def silu(x):
-    return tf.nn.silu(convert_to_tensor(x))
-
-
 def squareplus(x, b=4):
     x = convert_to_tensor(x)
     return 0.5 * (x + tf.sqrt(tf.square(x) + b))
-
-
-def log_sigmoid(x):
-    return tf.math.log_sigmoid(convert_to_tensor(x))
 
 
 def leaky_relu(x, negative_slope=0.2):
@@ -85,10 +66,6 @@ def elu(x, alpha=1.0):
     x = convert_to_tensor(x)
     y = tf.nn.elu(x)
     return y if alpha == 1 else tf.where(x > 0, y, alpha * y)
-
-
-def selu(x):
-    return tf.nn.selu(convert_to_tensor(x))
 
 
 def gelu(x, approximate=True):

@@ -1,6 +1,5 @@
 """Element-wise functions of two operands: arithmetic, comparison, logic, bits."""
 
-import functools
 import math
 
 import gradtape as tf
@@ -10,32 +9,6 @@ from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import floating, operands, pair
 
 # Arithmetic
-
-
-def _by_rows(function, either):
-    """Apply `function` to tensors, or to the rows of IndexedSlices and the same rows of a tensor.
-
-    The slices are the first operand, or `either`. As on TensorFlow, repeated rows are added afterwards.
-    """
-
-    @functools.wraps(function)
-    def call(x1, x2):
-        found = [x for x in ((x1, x2) if either else (x1,)) if isinstance(x, tf.IndexedSlices)]
-        if not found or (isinstance(x1, tf.IndexedSlices) and isinstance(x2, tf.IndexedSlices)):
-            return function(x1, x2)
-        slices = found[0]
-        rows = [x.values if x is slices else _rows(x, slices.indices) for x in (x1, x2)]
-        return tf.IndexedSlices(function(*rows), slices.indices, slices.dense_shape)
-
-    return call
-
-
-def _rows(x, indices):
-    return tf.gather(tf.convert_to_tensor(x), indices) if len(getattr(x, "shape", ())) else x
-
-
-multiply = _by_rows(bound.multiply, either=True)
-divide = _by_rows(bound.divide, either=False)
 
 
 def divide_no_nan(x1, x2):
@@ -85,14 +58,9 @@ def bitwise_left_shift(x, y):
     return tf.bitwise.left_shift(x, y)
 
 
-def left_shift(x, y):
-    return bitwise_left_shift(x, y)
-
-
 def bitwise_right_shift(x, y):
     x, y, _ = pair(x, y)
     return tf.bitwise.right_shift(x, y)
 
 
-def right_shift(x, y):
-    return bitwise_right_shift(x, y)
+left_shift, right_shift = bitwise_left_shift, bitwise_right_shift

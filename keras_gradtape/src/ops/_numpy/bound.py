@@ -4,6 +4,7 @@ import functools
 import inspect
 from types import SimpleNamespace
 
+import gradtape as tf
 from gradtape._src.ops.numpy import elements, pairs, products, search, shapes, statistics
 from gradtape._src.ops.numpy.policy import under
 from gradtape.experimental import numpy
@@ -110,4 +111,32 @@ def _by_name(function, rest, count):
     return call
 
 
+# The functions of IndexedSlices: how many operands can be some.
+_OF_SLICES = {**dict.fromkeys("abs absolute clip divide negative sqrt square".split(), 1), "multiply": 2}
+
+
+def _by_rows(function, count):
+    """Apply `function` to tensors, or to the rows of IndexedSlices and the same rows of the other operands.
+
+    One of the first `count` operands is IndexedSlices. As on TensorFlow, repeated rows are added afterwards.
+    """
+
+    @functools.wraps(function)
+    def call(*args, **named):
+        found = [x for x in args[:count] if isinstance(x, tf.IndexedSlices)]
+        if len(found) != 1:
+            return function(*args, **named)
+        slices = found[0]
+        rows = [x.values if x is slices else _rows(x, slices) for x in args]
+        return tf.IndexedSlices(function(*rows, **named), slices.indices, slices.dense_shape)
+
+    return call
+
+
+def _rows(x, slices):
+    """Return the rows of `x` at the indices of IndexedSlices, or `x`, if it has fewer axes."""
+    return x if len(getattr(x, "shape", ())) < slices.values.ndim else tf.gather(tf.convert_to_tensor(x), slices.indices)
+
+
 bound = SimpleNamespace(**{name: _bound(name, signature) for name, signature in _SIGNATURES.items()})
+vars(bound).update({name: _by_rows(getattr(bound, name), count) for name, count in _OF_SLICES.items()})

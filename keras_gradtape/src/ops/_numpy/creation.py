@@ -65,21 +65,12 @@ def meshgrid(*x, indexing="xy"):
 # Windows
 
 
-def bartlett(x):
-    length = int(x)
-    return tf.convert_to_tensor(np.bartlett(length).astype(floatx()))
+def _window(function):
+    """Convert a window function of NumPy's to one that returns a tensor."""
+    return lambda x: tf.convert_to_tensor(function(int(x)).astype(floatx()))
 
 
-def blackman(x):
-    return tf.convert_to_tensor(np.blackman(int(x)).astype(floatx()))
-
-
-def hamming(x):
-    return tf.signal.hamming_window(int(x), periodic=False, dtype=floatx())
-
-
-def hanning(x):
-    return tf.signal.hann_window(int(x), periodic=False, dtype=floatx())
+bartlett, blackman, hamming, hanning = map(_window, (np.bartlett, np.blackman, np.hamming, np.hanning))
 
 
 def kaiser(x, beta):

@@ -1,12 +1,9 @@
 """Element-wise functions of one operand."""
 
-import functools
-
 from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
 from gradtape._src.core.tensors.tensor import extents_of
-from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import KERAS, floating, tensor
 
 
@@ -18,26 +15,7 @@ def i0(x):
     return tf.math.bessel_i0(KERAS.angular(x))
 
 
-# Powers, signs, roundings
-
-
-def of_rows(function):
-    """Apply `function` to a tensor, or to the rows of IndexedSlices; as on TensorFlow, repeated rows are added afterwards."""
-
-    @functools.wraps(function)
-    def call(x, *args):
-        if isinstance(x, tf.IndexedSlices):
-            return tf.IndexedSlices(function(x.values, *args), x.indices, x.dense_shape)
-        return function(x, *args)
-
-    return call
-
-
-abs = absolute = of_rows(bound.absolute)
-square = of_rows(bound.square)
-clip = of_rows(bound.clip)
-negative = of_rows(bound.negative)
-sqrt = of_rows(bound.sqrt)
+# Signs, roundings, bits
 
 
 def fabs(x):

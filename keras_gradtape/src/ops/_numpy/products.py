@@ -4,6 +4,7 @@ import functools
 import re
 
 import gradtape as tf
+from gradtape._src.ops.numpy.products import rows_by_columns
 from keras_gradtape.src.ops._numpy.bound import bound
 from keras_gradtape.src.ops._numpy.promotion import KERAS, pair, tensor
 
@@ -17,16 +18,7 @@ def matmul(x1, x2):
         return tf.matmul(x1, x2)
     if first.dtype is tf.int8 and second.dtype is tf.int8:  # the sum is in int32, and so is the result
         x1, x2 = tf.cast(x1, tf.int32), tf.cast(x2, tf.int32)
-    return KERAS.product(_matmul, x1, x2)
-
-
-def _matmul(x1, x2):
-    vectors = x1.ndim == 1, x2.ndim == 1
-    if vectors == (False, False):
-        return tf.matmul(x1, x2)
-    result = tf.matmul(x1[None] if vectors[0] else x1, x2[:, None] if vectors[1] else x2)
-    axes = [axis for axis, vector in zip((-2, -1), vectors, strict=True) if vector]
-    return tf.squeeze(result, axes)
+    return KERAS.product(rows_by_columns, x1, x2)
 
 
 # Einstein summation

@@ -41,10 +41,8 @@ def bincount(x, weights=None, minlength=0, sparse=False):
     if weights is not None:
         weights = tensor(weights)
         dtype = result_type(x.dtype, weights.dtype)
-        if dtype not in (tf.int32, tf.int64, tf.float32, tf.float64):
-            weights = tf.cast(weights, tf.int32 if dtype.is_integer else tf.float32)
-        else:
-            weights = cast(weights, dtype)
+        known = dtype in (tf.int32, tf.int64, tf.float32, tf.float64)
+        weights = cast(weights, dtype if known else tf.int32 if dtype.is_integer else tf.float32)
     x = cast(x, tf.int64 if x.dtype.size > 4 else tf.int32)
     if sparse:
         return tf.cast(tf.sparse.bincount(x, weights, -1, minlength), dtype)

@@ -3,15 +3,11 @@
 from keras.src.backend.common.backend_utils import vectorize_impl
 
 import gradtape as tf
-from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.gather import take as gathered
 from gradtape._src.ops.numpy.search import as_indices
-from gradtape._src.ops.shapes import broadcast_shapes
+from gradtape._src.ops.numpy.selection import taken_along
 from keras_gradtape.src.ops._numpy.bound import bound
-from keras_gradtape.src.ops._numpy.promotion import (
-    canonical,
-    tensor,
-)
+from keras_gradtape.src.ops._numpy.promotion import canonical, tensor
 
 # By condition
 
@@ -52,11 +48,7 @@ def take_along_axis(x, indices, axis=None):
         raise ValueError(
             f"`x` and `indices` must have one rank. Received: x.shape={tuple(x.shape)}, indices.shape={tuple(indices.shape)}"
         )
-    x, indices = bound.moveaxis(x, axis, -1), bound.moveaxis(as_indices(indices), axis, -1)
-    (*rows, width), (*others, count) = extents_of(x), extents_of(indices)
-    batch = broadcast_shapes(tuple(rows), tuple(others))
-    x, indices = tf.broadcast_to(x, (*batch, width)), tf.broadcast_to(indices, (*batch, count))
-    return bound.moveaxis(gathered(x, indices, rank - 1, rank - 1), -1, axis)
+    return taken_along(x, as_indices(indices), axis)
 
 
 def argpartition(x, kth, axis=-1):
