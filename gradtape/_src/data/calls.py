@@ -183,19 +183,19 @@ def structure_text(answer: Element) -> str:
     return repr(specs[0] if len(specs) == 1 else tuple(specs))
 
 
-def inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
+def inferred(call: ElementCall, given: ElementStructure) -> Any:
     """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
     It is called on tensors without values, and with symbols for unknown extents: see `core/values/ways`.
     """
     try:
-        return _inferred(call, given, make_empty)
+        return _inferred(call, given)
     except Exception:
         # The call may succeed with values; if not, the error is reported then.
         return None
 
 
-def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> Any:
+def asked_early(call: ElementCall, given: ElementStructure | None) -> Any:
     """Infer the result like `inferred` when a dataset is created. As in TensorFlow, a certain error is raised at once.
 
     None is returned, too, if the structure of the elements is not known yet.
@@ -203,7 +203,7 @@ def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: C
     if given is None:
         return None
     try:
-        return _inferred(call, given, make_empty)
+        return _inferred(call, given)
     except (*LOOKS_AT_VALUES, UnknownExtent):
         return None
     except Exception as error:
@@ -213,16 +213,16 @@ def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: C
         raise
 
 
-def check_flag(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
+def check_flag(call: ElementCall, given: ElementStructure | None) -> None:
     """Raise ValueError if the inferred result of a predicate is no scalar bool."""
-    specs = asked_early(call, given, make_empty)
+    specs = asked_early(call, given)
     if specs is not None and not (isinstance(specs, TensorSpec) and specs.dtype.name == "bool" and specs.shape.rank == 0):
         raise no_flag(repr(specs))
 
 
-def check_dataset(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
+def check_dataset(call: ElementCall, given: ElementStructure | None) -> None:
     """Raise TypeError if the inferred result of a function is no dataset."""
-    specs = asked_early(call, given, make_empty)
+    specs = asked_early(call, given)
     if specs is not None and not isinstance(specs, DatasetSpec):
         raise call.no_dataset(repr(specs))
 
@@ -236,13 +236,13 @@ def complete(given: ElementStructure) -> bool:
     return all(isinstance(s, TensorSpec) and s.shape.is_fully_defined() for s in given.specs if isinstance(s, SHAPED))
 
 
-def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
+def _inferred(call: ElementCall, given: ElementStructure) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
     refused: list[Exception] = []
     # Code that uses extents as numbers fails on None; a shape may depend on the integers of an element.
     for shows, counted in ((False, False), *([] if complete(given) else [(True, False)]), (False, True)):
-        asked = functools.partial(_specs_for, call, given, make_empty, counted)
+        asked = functools.partial(_specs_for, call, given, counted)
         if counted and not any(isinstance(error, LOOKS_AT_VALUES) for error in refused[:1]):
             break
         ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
@@ -260,11 +260,11 @@ def _alike(first: Any, second: Any) -> bool:
     return one.nest == other.nest and kinds[0] == kinds[1]
 
 
-def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
+def _specs_for(call: ElementCall, given: ElementStructure, counted: bool) -> Any:
     scope = Scope()
     scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # random numbers and elements are not drawn
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
-        values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec, make_empty) for spec in given.specs]
+        values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec) for spec in given.specs]
         result = call.on_symbols(given.nest.unflatten(values))
     for variable, _ in scope.variables.values():  # elements carry no history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
@@ -280,24 +280,24 @@ def _number(spec: TensorSpec) -> EagerTensor:
     return EagerTensor(engine.record(EXTENT, (), (unknown(counts=False), spec.dtype.numpy)))
 
 
-def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
+def without_values(specs: Any) -> Any:
     """Return placeholders for a nest of tensors, for the inference of shapes."""
     structure = from_specs(specs)
-    return structure.nest.unflatten([_placeholder(spec, make_empty) for spec in structure.specs])
+    return structure.nest.unflatten([_placeholder(spec) for spec in structure.specs])
 
 
-def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:
+def _placeholder(spec: Any) -> Any:
     if isinstance(spec, NoneTensorSpec):
         return None
     if isinstance(spec, DatasetSpec):
-        return make_empty(spec.element_spec)
+        return spec.stand_in()
     if isinstance(spec, SparseTensorSpec):
         shape = [unknown() if known is None else known for known in spec.shape]
         places = EagerTensor(leaf(aval((count := unknown(), len(shape)), np.dtype(np.int64)), None))
         return SparseTensor(places, EagerTensor(leaf(aval((count,), spec.dtype.numpy), None)), tuple(shape))
     if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
         parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
-        return nest.unflatten(how, [_placeholder(part, make_empty) for part in parts])
+        return nest.unflatten(how, [_placeholder(part) for part in parts])
     return EagerTensor(leaf(aval([unknown() if known is None else known for known in spec.shape], spec.dtype.numpy), None))
 
 

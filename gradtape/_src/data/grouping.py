@@ -182,7 +182,7 @@ class Grouping(Pipeline):
             return Resumed(_grouped, enumerate(self.elements()), key_of, sized, reduced, {}, [])
 
         def structure() -> ElementStructure:
-            specs = calls.inferred(reduce, of_key(self.element_spec), self.unknown)
+            specs = calls.inferred(reduce, of_key(self.element_spec))
             if isinstance(specs, DatasetSpec):
                 return from_specs(specs.element_spec)
             return calls.from_one(next(start()))
@@ -270,7 +270,7 @@ class Grouping(Pipeline):
             return Resumed(_resampled, *state, random.Random(origin()).random)
 
         def structure() -> ElementStructure:
-            specs = calls.inferred(label, self.structure, self.unknown)
+            specs = calls.inferred(label, self.structure)
             first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(next(start())[:1])
             return ElementStructure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
 
@@ -359,14 +359,7 @@ def _resampled(
 
 
 def _without_errors(source: Stream) -> Stream:
-    while True:
-        try:
-            item = next(source)
-        except StopIteration:
-            return
-        except Exception:
-            continue
-        yield item
+    return filter(lambda outcome: not isinstance(outcome, Exception), stages.outcomes(source))
 
 
 def _as_rows(specs: Sequence[Any], item: Element) -> Element:

@@ -145,10 +145,9 @@ class Pipeline(Elements, Trackable):
     @public
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """Return the same dataset with `options` merged into its own."""
-        merged_options = self._options.merge(options)
-        return self._alike(
-            self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
-        )
+        made = self._then("_OptionsDataset", self._start, self._known, rows=self._rows)
+        made._options = self._options.merge(options)
+        return made
 
     @classmethod
     def holding(cls, items: list[Element], structure: ElementStructure | None = None) -> Self:
@@ -176,16 +175,17 @@ class Pipeline(Elements, Trackable):
         structure: Any = None,
         count: int | None = None,
         asks: bool = False,
+        rows: Rows | None = None,
     ) -> Self:
-        """Return a dataset of another stream of elements. Arguments that are not given are those of this dataset."""
+        """Return a dataset of another stream: of elements, or of numbers of `rows`.
+
+        A structure and a count that are not given are those of this dataset. Each call creates a new one if it does for this one.
+        """
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
-        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks))
-
-    def _alike(self, made: Self) -> Self:
-        """Mark a dataset as derived from this one, so that each call creates a new one if it does for this one."""
-        made.reach = lambda: self._reach_of(made._kind)
-        numbered = made._kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
+        made = self._made(start, structure, count, kind, rows, self._options, asks or self._asks)
+        made.reach = lambda: self._reach_of(kind)
+        numbered = kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
         made.made_anew = self.made_anew or (made.made_anew and not numbered)
         return made
 
@@ -203,8 +203,4 @@ class Pipeline(Elements, Trackable):
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
         """Return a dataset of the same elements, selected or reordered by `choose`, which does not look at them."""
-
-        def start() -> Stream:
-            return choose(self._start())
-
-        return self._alike(self._made(start, lambda: self.structure, count, kind, self._rows, self._options, self._asks))
+        return self._then(kind, lambda: choose(self._start()), count=count, rows=self._rows)
