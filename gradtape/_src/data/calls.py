@@ -36,7 +36,7 @@ from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path, explored
-from gradtape._src.data.ragged import with_shape
+from gradtape._src.data.composite import with_shape
 from gradtape._src.data.structure import (
     SHAPED,
     DatasetSpec,

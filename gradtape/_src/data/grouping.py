@@ -20,9 +20,9 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, calls, stages
 from gradtape._src.data.calls import ElementCall
+from gradtape._src.data.composite import Ragged, ragged_spec
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape._src.data.pipeline import Pipeline
-from gradtape._src.data.ragged import Ragged, ragged_spec
 from gradtape._src.data.rows import Numbers
 from gradtape._src.data.stages import Resumed, Stream
 from gradtape._src.data.structure import (

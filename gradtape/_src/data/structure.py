@@ -19,9 +19,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, to_numpy, unvalued
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.composite import Composite
-from gradtape._src.data.ragged import Ragged, with_shape
-from gradtape._src.data.sparse import Sparse
+from gradtape._src.data.composite import Composite, Ragged, Sparse, with_shape
 from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec, SparseTensorValue
 
