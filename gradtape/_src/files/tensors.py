@@ -59,28 +59,6 @@ def encoded(array: np.ndarray, packed: bool = False) -> bytes:
     return data
 
 
-def _unpacked(content: bytes, count: int) -> list[bytes]:
-    """Return packed strings, which follow their lengths; ValueError if the lengths are wrong."""
-    lengths, at = [], 0
-    for _ in range(count):
-        length = shift = 0
-        while True:
-            if at == len(content) or shift > 63:
-                raise ValueError(f"{len(content)} bytes are no {count} strings")
-            length |= (content[at] & 127) << shift
-            shift, at = shift + 7, at + 1
-            if content[at - 1] < 128:
-                break
-        lengths.append(length)
-    if at + sum(lengths) != len(content):
-        raise ValueError(f"{len(content)} bytes are no {count} strings")
-    found = []
-    for length in lengths:
-        found.append(content[at : at + length])
-        at += length
-    return found
-
-
 def _little(array: np.ndarray) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("<"), copy=False) if array.dtype.byteorder == ">" else array
 
@@ -96,7 +74,8 @@ def decoded(made: Any) -> np.ndarray:
         raise ValueError("its shape is not known")
     count = math.prod(shape)
     if made.tensor_content and dtype == dtypes.string:
-        return of_bytes(_unpacked(made.tensor_content, count), tuple(shape))
+        lengths, at = varint.varints(made.tensor_content, count)
+        return of_bytes(varint.divided(made.tensor_content[at:], lengths), tuple(shape))
     if made.tensor_content:
         if len(made.tensor_content) != count * dtype.numpy.itemsize:
             raise ValueError(f"{len(made.tensor_content)} bytes are no {dtype.name}{shape}")

@@ -16,10 +16,11 @@ from jax.sharding import Sharding
 from gradtape._src.core.base.errors import DataLossError, UnimplementedError
 from gradtape._src.core.values.dtypes import DType, NamedDType, as_dtype, string
 from gradtape._src.files.messages import message
+from gradtape._src.files.ops import of_bytes
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.systems import open_bytes
 from gradtape._src.files.table import table
-from gradtape._src.files.varint import varint
+from gradtape._src.files.varint import divided, varints
 from gradtape._src.train.storage import ATTRIBUTES, ArrayEntry, CheckpointSource, ObjectNode
 
 SUFFIX = ".index"
@@ -140,22 +141,19 @@ def _numbers(data: bytes, entry: Placed) -> np.ndarray:
 
 def _strings(data: bytes, entry: Placed) -> np.ndarray:
     """Decode strings, which follow their lengths and a checksum of these."""
-    lengths, at = [], 0
-    for _ in range(math.prod(entry.shape)):
-        length, at = varint(data, at)
-        lengths.append(length)
-    summed = b"".join([length.to_bytes(4 if length < 1 << 32 else 8, "little") for length in lengths])
-    checksum = data[at : at + CHECKSUM.size]
-    at += CHECKSUM.size
-    if at + sum(lengths) != len(data):
-        raise ValueError(f"{len(data)} bytes are no {len(lengths)} strings")
-    if CHECKSUM.pack(masked_checksum(summed)) != checksum or masked_checksum(summed + checksum + data[at:]) != entry.crc32:
+    lengths, at = varints(data, math.prod(entry.shape))
+    text = data[at + CHECKSUM.size :]
+    strings = divided(text, lengths)
+    if (data[at : at + CHECKSUM.size], entry.crc32) != checksums(lengths, text):
         raise ValueError("the checksum of strings is wrong")
-    array = np.empty(len(lengths), object)
-    for i, length in enumerate(lengths):
-        array[i] = data[at : at + length]
-        at += length
-    return array.reshape(entry.shape)
+    return of_bytes(strings, entry.shape)
+
+
+def checksums(lengths: Sequence[int], text: bytes) -> tuple[bytes, int]:
+    """Return the checksum of the lengths of strings, as it is stored, and the checksum of all."""
+    summed = b"".join([length.to_bytes(4 if length < 1 << 32 else 8, "little") for length in lengths])
+    stored = CHECKSUM.pack(masked_checksum(summed))
+    return stored, masked_checksum(summed + stored + text)
 
 
 def _short(key: str, placed: dict[str, Placed]) -> str:

@@ -17,6 +17,7 @@ from jax.sharding import Sharding
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import DataLossError, NotFoundError, UnimplementedError
 from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.files.ops import of_bytes
 from gradtape._src.files.whole import replacing
 
 SUFFIX = ".safetensors"
@@ -200,9 +201,7 @@ class Reader(CheckpointSource):
 def strings_of(entry: ArrayEntry) -> np.ndarray:
     """Return the array of strings in an index entry."""
     assert entry.strings is not None
-    result = np.empty(len(entry.strings), object)
-    result[:] = entry.strings
-    return result.reshape(entry.shape)
+    return of_bytes(entry.strings, entry.shape)
 
 
 def graph_data(nodes: Sequence[ObjectNode]) -> list[dict[str, Any]]:
