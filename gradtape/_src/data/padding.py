@@ -11,9 +11,10 @@ from gradtape._src.core.base.errors import DataLossError, invalid
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.structure import Element, ElementStructure, Nest, element, printed
+from gradtape._src.data.structure import Element, ElementStructure, Nest, element
 
 
 class Padding:

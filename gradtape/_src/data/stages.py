@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.place import Glance
-from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
+from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, structure_of
 from gradtape._src.ops.random import philox
 
 Stream = Iterator[Any]

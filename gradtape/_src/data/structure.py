@@ -240,8 +240,3 @@ def merged(first: ElementStructure, second: ElementStructure) -> ElementStructur
 def structure_of_all(datasets: Sequence[Any]) -> ElementStructure:
     """Return the common structure of all datasets' elements; TypeError if the nests or dtypes differ."""
     return functools.reduce(merged, [dataset.structure for dataset in datasets])
-
-
-def printed(shape: Sequence[int]) -> str:
-    """Format a shape as in TensorFlow's messages."""
-    return f"[{','.join(map(str, shape))}]"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidArgumentError, OpError, UnimplementedError, mark
+from gradtape._src.core.base.errors import OpError, UnimplementedError, invalid, mark
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.tracing import is_asked_for_shapes
 from gradtape._src.core.programs import journal
@@ -19,7 +19,7 @@ from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval, aval, unshaped
+from gradtape._src.core.values.aval import Aval, aval, printed, unshaped
 from gradtape._src.core.values.dim import unknown
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
@@ -140,12 +140,8 @@ def of_bytes(values: Any, shape: tuple[int, ...]) -> np.ndarray:
 def single(array: np.ndarray, what: str) -> bytes:
     """Return the only string of an array; InvalidArgumentError if it is no scalar."""
     if array.ndim:
-        raise InvalidArgumentError(None, None, f"{what} must be scalar but got shape{_shape(array)}")
+        raise invalid(f"{what} must be scalar but got shape{printed(array.shape)}")
     return bytes(array[()])
-
-
-def _shape(array: np.ndarray) -> str:
-    return f"[{','.join(map(str, array.shape))}]"
 
 
 def same_shape(x: Aval, *_: Any, **__: Any) -> list[Known]:

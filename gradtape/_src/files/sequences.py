@@ -10,6 +10,7 @@ import numpy as np
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values.aval import printed
 from gradtape._src.files import features as specs
 from gradtape._src.files.ops import strings
 from gradtape._src.files.parsing import (
@@ -58,7 +59,7 @@ def _dense(messages: list[Any], key: str, feature: Any, told: list[str]) -> tupl
             if step.size != math.prod(shape):
                 raise invalid(
                     f"{begins}Key: {key}, Index: {at}.  Number of values != expected.  values size: {step.size} but output "
-                    f"shape: [{','.join(map(str, shape))}]"
+                    f"shape: {printed(shape)}"
                 )
         rows.append(np.stack(steps).reshape(-1, *shape) if steps else specs.zeros_of(name, (0, *shape)))
     return padded(rows, name, shape), np.array([len(row) for row in rows], np.int64)

@@ -12,6 +12,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files import varint
@@ -127,7 +128,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 @host_op("ParseTensor", gives=lambda serialized, out_type: [(None, out_type)])
 def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
     if serialized.ndim:
-        raise invalid(f"Expected `serialized` to be a scalar, got shape: [{','.join(map(str, serialized.shape))}]")
+        raise invalid(f"Expected `serialized` to be a scalar, got shape: {printed(serialized.shape)}")
     made = message("TensorProto")()
     data = single(serialized, "`serialized`")
     try:
