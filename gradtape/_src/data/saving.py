@@ -28,7 +28,7 @@ from gradtape._src.data.structure import Element, ElementStructure, from_specs
 from gradtape._src.files import gfile
 from gradtape._src.files.messages import message
 from gradtape._src.files.records import TFRecordWriter, tf_records
-from gradtape._src.files.systems import LOCAL, open_bytes, system_of, told, write_whole
+from gradtape._src.files.systems import LOCAL, located, open_bytes, told, write_whole
 from gradtape._src.files.tensors import decoded, encoded
 from gradtape._src.files.whole import replacing
 
@@ -80,10 +80,9 @@ def _saved(path: str, elements: Stream, structure: ElementStructure, compression
 
 def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
     """Yield a folder to write to, which replaces `folder` at the end; `folder` itself on file systems without renaming."""
-    system, inside = system_of(folder)
-    if system is not LOCAL:
-        return contextlib.nullcontext(folder)
-    with told(folder):
+    with located(folder) as (system, inside):
+        if system is not LOCAL:
+            return contextlib.nullcontext(folder)
         system.makedirs(os.path.dirname(inside))
     return replacing(inside)
 

@@ -18,7 +18,7 @@ from gradtape._src.core.base.errors import (
 )
 from gradtape._src.core.base.public import public
 from gradtape._src.files.packages import package
-from gradtape._src.files.systems import LOCAL, matching, name_of, open_bytes, system_of, told
+from gradtape._src.files.systems import LOCAL, located, matching, name_of, open_bytes, system_of, told
 
 PIECE = 1 << 20  # bytes that a copy reads at a time
 Walked = tuple[str, list[str], list[str]]
@@ -180,8 +180,7 @@ def exists(path: Any) -> bool:
     >>> print(tf.io.gfile.exists("not there"))
     False
     """
-    system, inside = system_of(name_of(path))
-    with told(inside):
+    with located(path) as (system, inside):
         return system.exists(inside)
 
 
@@ -192,8 +191,7 @@ def isdir(path: Any) -> bool:
     >>> print(tf.io.gfile.isdir("."))
     True
     """
-    system, inside = system_of(name_of(path))
-    with told(inside):
+    with located(path) as (system, inside):
         return system.isdir(inside)
 
 
@@ -205,10 +203,8 @@ def stat(path: Any) -> FileStatistics:
     >>> print(tf.io.gfile.stat("five.txt").length)
     5
     """
-    system, inside = system_of(name_of(path))
-    with told(name_of(path)):
-        directory = system.isdir(inside)
-        return FileStatistics(system.size(inside), system.modified(inside), directory)
+    with located(path) as (system, inside):
+        return FileStatistics(system.size(inside), system.modified(inside), system.isdir(inside))
 
 
 @public
@@ -219,11 +215,9 @@ def listdir(path: Any) -> list[str]:
     >>> print(tf.io.gfile.listdir("listed"))
     ['inner']
     """
-    name = name_of(path)
-    system, inside = system_of(name)
-    with told(name):
+    with located(path) as (system, inside):
         if not system.isdir(inside):
-            raise NotFoundError(None, None, f"Could not find directory {name}")
+            raise NotFoundError(None, None, f"Could not find directory {name_of(path)}")
         return system.listdir(inside)
 
 
@@ -251,8 +245,7 @@ def mkdir(path: Any) -> None:
     >>> print(tf.io.gfile.isdir("made"))
     True
     """
-    system, inside = system_of(name_of(path))
-    with told(name_of(path)):
+    with located(path) as (system, inside):
         if not system.isdir(inside):
             system.mkdir(inside)
 
@@ -265,9 +258,7 @@ def makedirs(path: Any) -> None:
     >>> print(tf.io.gfile.listdir("runs"))
     ['first']
     """
-    name = name_of(path)
-    system, inside = system_of(name)
-    with told(name):
+    with located(path) as (system, inside):
         above = inside
         while above and not system.exists(above):
             above = os.path.dirname(above.rstrip("/"))
@@ -285,8 +276,7 @@ def remove(path: Any) -> None:
     >>> print(tf.io.gfile.exists("short.txt"))
     False
     """
-    system, inside = system_of(name_of(path))
-    with told(name_of(path)):
+    with located(path) as (system, inside):
         system.remove(inside)
 
 
@@ -299,11 +289,9 @@ def rmtree(path: Any) -> None:
     >>> print(tf.io.gfile.exists("deep"))
     False
     """
-    name = name_of(path)
-    system, inside = system_of(name)
-    with told(name):
+    with located(path) as (system, inside):
         if not system.exists(inside):
-            raise NotFoundError(None, None, f"{name} not found")
+            raise NotFoundError(None, None, f"{name_of(path)} not found")
         system.rmtree(inside)
 
 
