@@ -16,8 +16,8 @@ from gradtape._src.core.base.errors import (
     OutOfRangeError,
     PermissionDeniedError,
 )
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
-from gradtape._src.files.packages import package
 from gradtape._src.files.systems import LOCAL, located, matching, name_of, open_bytes, system_of, told
 
 PIECE = 1 << 20  # bytes that a copy reads at a time

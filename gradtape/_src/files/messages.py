@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from gradtape._src.files.packages import package
+from gradtape._src.core.base.extras import package
 
 # `message: field number type [repeated|packed]…`. Types that are no scalars are messages; `map` maps names, `|` is a oneof.
 EXAMPLE = """

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
@@ -19,7 +20,6 @@ from gradtape._src.core.values.aval import printed
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import Known, entered, host_op, of_bytes, same_shape, strings, without_values
-from gradtape._src.files.packages import package
 from gradtape._src.ops.array.ragged import with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.sparse.tensor import SparseTensor

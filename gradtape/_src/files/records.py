@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
 from gradtape._src.core.base.errors import DataLossError, FailedPreconditionError, invalid
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
-from gradtape._src.files.packages import package
 from gradtape._src.files.systems import name_of, open_bytes, told
 
 PIECE = 1 << 18  # bytes read at a time, so that an invalid length allocates no more

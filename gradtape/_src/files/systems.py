@@ -22,7 +22,7 @@ from gradtape._src.core.base.errors import (
     UnimplementedError,
     UnknownError,
 )
-from gradtape._src.files.packages import package
+from gradtape._src.core.base.extras import package
 from gradtape._src.files.whole import replacing
 
 KINDS: dict[int | None, type[OpError]] = {

@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import Sharding
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.extras import missing
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.platform.runtime import Background
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.train import storage
@@ -39,13 +39,7 @@ def folder_of(prefix: str) -> str:
 
 
 def _orbax() -> Any:
-    try:
-        from orbax import checkpoint
-    except ImportError as error:
-        raise ImportError(
-            "Checkpoints in parts, or written beside the training, need orbax, which is not installed. "
-            f"{missing('checkpoints', error)}"
-        ) from error
+    checkpoint = package("orbax.checkpoint", "Checkpoints in parts, or written beside the training,", "checkpoints", "orbax")
     logging.getLogger("absl").addFilter(_is_news)
     return checkpoint
 
