@@ -426,10 +426,8 @@ class Dataset(Filing):
         cycle = AUTOTUNE if cycle_length is None else arguments.count(cycle_length, "cycle_length")
         if cycle == AUTOTUNE:
             cycle = os.cpu_count() or 1
-        block = 1 if block_length is None else arguments.count(block_length, "block_length")
-        for value, what in ((cycle, "cycle_length"), (block, "block_length")):
-            if value < 1:
-                raise invalid(f"{what} must be greater than zero, received {value}.")
+        cycle = arguments.positive(cycle, "cycle_length", "cycle_length")
+        block = 1 if block_length is None else arguments.positive(block_length, "block_length", "block_length")
         if (threads := arguments.parallel(num_parallel_calls)) > cycle:
             raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
         kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"

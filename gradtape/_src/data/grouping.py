@@ -76,12 +76,9 @@ class Grouping(Pipeline):
 
         Nested elements give a nest of datasets. The last windows may be smaller, or are dropped.
         """
-        length = arguments.count(size, "size")
-        step = length if shift is None else arguments.count(shift, "shift")
-        apart, drop = arguments.count(stride, "stride"), bool(drop_remainder)
-        for value, what in ((length, "size"), (step, "shift"), (apart, "stride")):
-            if value < 1:
-                raise invalid(f"Window {what} must be greater than zero, received {value}.")
+        length = arguments.positive(size, "size", "Window size")
+        step = length if shift is None else arguments.positive(shift, "shift", "Window shift")
+        apart, drop = arguments.positive(stride, "stride", "Window stride"), bool(drop_remainder)
 
         def start() -> Stream:
             return map(self._as_datasets, stages.windows(self.elements(), length, step, apart, drop))
