@@ -15,6 +15,7 @@ from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.structure import Element, ElementStructure, Nest, element
+from gradtape._src.files.ops import padded
 
 
 class Padding:
@@ -121,8 +122,4 @@ def _padded(column: Sequence[np.ndarray], extents: list[int | None], fill: Any) 
             f"Attempted to pad to a smaller size than the input element: an element has extents up to {printed(largest)}, "
             f"padded_shapes asks for {printed(wanted)}.",
         )
-    result = np.full([len(column), *wanted], fill, column[0].dtype)
-    for row, array in enumerate(column):
-        place: tuple[int | slice, ...] = (row, *[slice(extent) for extent in array.shape])
-        result[place] = array
-    return result
+    return padded(column, wanted, fill, column[0].dtype)

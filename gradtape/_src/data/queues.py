@@ -17,6 +17,7 @@ from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes as known_dtypes
 from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.files.ops import padded
 from gradtape._src.ops.random import philox, seeds
 
 Row = tuple[np.ndarray, ...]
@@ -155,9 +156,9 @@ class QueueBase:
             raise invalid_for(op, f"An element has {len(self._types)} components, received {len(vals)}: give a value for each.")
         return [tensor(value, dtype) for value, dtype in zip(vals, self._types, strict=True)]
 
-    def _effect(self, run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor]) -> Any:
+    def _effect(self, run: Callable[[list[np.ndarray]], None], inputs: Sequence[Tensor]) -> Any:
         """Call a function that returns nothing; in a graph return the Operation."""
-        effect(run, inputs, [])
+        effect(lambda arrays: run(arrays) or [], inputs, [])
         graph = engine.current_graph()
         return None if graph is None else graph.operation_of(graph.trace.nodes[-1])
 
@@ -166,12 +167,7 @@ class QueueBase:
         values = self._given(vals, "QueueEnqueueV2")
         for value, shape in zip(values, self._shapes, strict=True):
             value.shape.assert_is_compatible_with(shape)
-
-        def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
-            self._rows.put([tuple(arrays)])
-            return []
-
-        return self._effect(run, values)
+        return self._effect(lambda arrays: self._rows.put([tuple(arrays)]), values)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Any:
         """Append the rows of tensors, each as an element. They have equally many rows."""
@@ -180,12 +176,7 @@ class QueueBase:
             stated = value.shape.with_rank_at_least(1)
             stated[:1].assert_is_compatible_with(values[0].shape[:1])
             stated[1:].assert_is_compatible_with(shape)
-
-        def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
-            self._rows.put(list(zip(*map(_rows_of, arrays), strict=True)))
-            return []
-
-        return self._effect(run, values)
+        return self._effect(lambda arrays: self._rows.put(list(zip(*map(_rows_of, arrays), strict=True))), values)
 
     def _taken(self, run: Callable[..., list[np.ndarray]], inputs: list[Tensor], leading: list[Any]) -> Any:
         """Return the components of what `run` removes from the queue, in the structure of an element."""
@@ -215,7 +206,9 @@ class QueueBase:
         def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
             rows = self._rows.take(int(arrays[0]), fewer)
             columns: Sequence[Sequence[np.ndarray]] = list(zip(*rows, strict=True)) if rows else [()] * len(self._types)
-            return [_stacked(c, d, s) for c, d, s in zip(columns, self._types, self._shapes, strict=True)]
+            fills = [b"" if dtype == known_dtypes.string else 0 for dtype in self._types]
+            each = zip(columns, self._shapes, fills, self._types, strict=True)
+            return [padded(column, shape.as_list(), fill, dtype.numpy) for column, shape, fill, dtype in each]
 
         return self._taken(run, [count], [None if fewer else fixed])
 
@@ -229,12 +222,7 @@ class QueueBase:
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
         """Refuse elements from now on, with `cancel_pending_enqueues` also those that wait for room."""
-
-        def run(_: list[np.ndarray]) -> list[np.ndarray]:
-            self._rows.close(cancel_pending_enqueues)
-            return []
-
-        return self._effect(run, [])
+        return self._effect(lambda _: self._rows.close(cancel_pending_enqueues), [])
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Return whether the queue is closed."""
@@ -247,16 +235,6 @@ class QueueBase:
 
 def _rows_of(array: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(row, array.dtype) for row in array]
-
-
-def _stacked(rows: Sequence[np.ndarray], dtype: Any, shape: TensorShape) -> np.ndarray:
-    """Stack rows, each padded at its ends to the largest extents where the shape leaves them open."""
-    extents = [max([row.shape[a] for row in rows], default=0) if e is None else e for a, e in enumerate(shape.as_list())]
-    stacked = np.full([len(rows), *extents], b"" if dtype == known_dtypes.string else 0, dtype.numpy)
-    for place, row in enumerate(rows):
-        inside: list[Any] = [place, *map(slice, row.shape)]
-        stacked[tuple(inside)] = row
-    return stacked
 
 
 class FIFOQueue(QueueBase):

@@ -137,6 +137,16 @@ def of_bytes(values: Any, shape: tuple[int, ...]) -> np.ndarray:
     return array.reshape(shape)
 
 
+def padded(rows: Sequence[np.ndarray], extents: Sequence[int | None], fill: Any, dtype: np.dtype) -> np.ndarray:
+    """Stack arrays, each padded at its ends to these extents; None is the largest extent of all."""
+    largest = [max([row.shape[a] for row in rows], default=0) if e is None else e for a, e in enumerate(extents)]
+    result = np.full([len(rows), *largest], fill, dtype)
+    for number, row in enumerate(rows):
+        place: list[Any] = [number, *map(slice, row.shape)]
+        result[tuple(place)] = row
+    return result
+
+
 def single(array: np.ndarray, what: str) -> bytes:
     """Return the only string of an array; InvalidArgumentError if it is no scalar."""
     if array.ndim:

@@ -19,7 +19,7 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import printed
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
-from gradtape._src.files.ops import Known, entered, host_op, of_bytes, same_shape, strings, without_values
+from gradtape._src.files.ops import Known, entered, host_op, of_bytes, padded, same_shape, strings, without_values
 from gradtape._src.ops.array.ragged import with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -111,18 +111,13 @@ def sequence(batch: Batch, key: str, feature: Any) -> np.ndarray:
                 f"multiple of stride length. Saw {found.size} values but output shape is: {printed(('?', *shape))}"
             )
         rows.append(found.reshape(-1, *shape) if math.prod(shape) else specs.zeros_of(name, (0, *shape)))
-    return padded(rows, name, shape, filler)
+    return in_steps(rows, name, shape, filler)
 
 
-def padded(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np.ndarray | None = None) -> np.ndarray:
+def in_steps(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np.ndarray | None = None) -> np.ndarray:
     """Stack arrays of different lengths to [rows, longest, *shape], padded at their ends."""
-    longest = max(map(len, rows), default=0)
-    result = specs.zeros_of(name, (len(rows), longest, *shape))
-    if filler is not None:
-        result[...] = filler
-    for number, row in enumerate(rows):
-        result[number, : len(row)] = row
-    return result
+    zero = specs.zeros_of(name, ())
+    return padded(rows, [None, *shape], zero if filler is None else filler, zero.dtype)
 
 
 def variable(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:

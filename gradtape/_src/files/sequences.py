@@ -16,8 +16,8 @@ from gradtape._src.files.ops import strings
 from gradtape._src.files.parsing import (
     Batch,
     given_out,
+    in_steps,
     ordered,
-    padded,
     parsed,
     read,
     serialized_of,
@@ -62,7 +62,7 @@ def _dense(messages: list[Any], key: str, feature: Any, told: list[str]) -> tupl
                     f"shape: {printed(shape)}"
                 )
         rows.append(np.stack(steps).reshape(-1, *shape) if steps else specs.zeros_of(name, (0, *shape)))
-    return padded(rows, name, shape), np.array([len(row) for row in rows], np.int64)
+    return in_steps(rows, name, shape), np.array([len(row) for row in rows], np.int64)
 
 
 def _sparse(messages: list[Any], key: str, feature: Any, told: list[str]) -> tuple[np.ndarray, ...]:
