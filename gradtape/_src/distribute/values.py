@@ -79,13 +79,15 @@ class PerReplica(DistributedValues):
     """
 
     def __repr__(self) -> str:
-        if all(isinstance(value, TypeSpec) for value in self._values):
-            return f"PerReplicaSpec({', '.join(map(repr, self._values))})"
-        return listed("PerReplica", map(repr, self._values))
+        return self._text(repr)
 
     def __str__(self) -> str:
-        specs = all(isinstance(value, TypeSpec) for value in self._values)
-        return repr(self) if specs else listed("PerReplica", map(str, self._values))
+        return self._text(str)
+
+    def _text(self, text: Callable[[Any], str]) -> str:
+        if all(isinstance(value, TypeSpec) for value in self._values):
+            return f"PerReplicaSpec({', '.join(map(repr, self._values))})"
+        return listed(type(self).__name__, map(text, self._values))
 
     @public
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
@@ -104,12 +106,6 @@ class Mirrored(PerReplica):
     def of(cls, value: Any, count: int) -> Mirrored:
         """Create a Mirrored value from a tensor, for `count` replicas."""
         return cls([EagerTensor(value.node) if isinstance(value, EagerTensor) else value for _ in range(count)])
-
-    def __repr__(self) -> str:
-        return listed("Mirrored", map(repr, self._values))
-
-    def __str__(self) -> str:
-        return listed("Mirrored", map(str, self._values))
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         return self._values[0]
