@@ -167,13 +167,8 @@ class CheckpointParts(storage.CheckpointSource):
         orbax = _orbax()
         with self._damage(), self._reader() as reader:
             index = reader.restore(self.path, args=orbax.args.Composite(index=orbax.args.JsonRestore()))["index"]
-            if index["format"] != FORMAT:
-                raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
+            self._take(index, FORMAT, None)
             self._numbers = {key: given.get("number") for key, given in index["arrays"].items()}
-            described = {key: {**given, "crc32": 0} for key, given in index["arrays"].items()}
-            self.entries = {key: storage.entry_of(key, given, {*described}) for key, given in described.items()}
-            self.by_name = False
-            self.nodes = [storage.node_of(node, len(index["nodes"]), self.entries) for node in index["nodes"]]
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[Any]:

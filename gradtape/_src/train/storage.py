@@ -130,6 +130,18 @@ class CheckpointSource:
                 None, None, f"The checkpoint {self.path} is damaged, or is none: {said}. Nothing was restored."
             ) from error
 
+    def _take(self, index: Any, format: str, stored: set[str] | None) -> None:
+        """Take entries and nodes from an index of gradtape's own formats.
+
+        `stored` are the keys of the arrays that are there; None if orbax, which wrote them, knows that, and their checksums.
+        """
+        if index["format"] != format:
+            raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {format!r}")
+        self.entries = {key: entry_of(key, given, stored) for key, given in index["arrays"].items()}
+        self.by_name = index["nodes"] is None
+        given = index["nodes"] or []
+        self.nodes = [node_of(node, len(given), self.entries) for node in given]
+
     def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
         """Return the arrays of `keys`, checked against the index, and sharded by `layouts` in a checkpoint in parts."""
         raise NotImplementedError
@@ -161,12 +173,7 @@ class Reader(CheckpointSource):
             if metadata.get("crc32") != str(zlib.crc32(text.encode())):
                 raise ValueError("the checksum of its index is wrong")
             index = json.loads(text)
-            if index["format"] != FORMAT:
-                raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
-            self.entries = {key: entry_of(key, given, keys) for key, given in index["arrays"].items()}
-            self.by_name = index["nodes"] is None
-            given = index["nodes"] or []
-            self.nodes = [node_of(node, len(given), self.entries) for node in given]
+            self._take(index, FORMAT, keys)
             if not self.nodes and not self.by_name:
                 raise ValueError("it has no objects")
 
@@ -214,15 +221,15 @@ def graph_of(nodes: Sequence[ObjectNode]) -> bytes:
     return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in nodes]).encode()
 
 
-def entry_of(key: str, given: Any, stored: set[str]) -> ArrayEntry:
+def entry_of(key: str, given: Any, stored: set[str] | None) -> ArrayEntry:
     dtype = as_dtype(given["dtype"]).numpy
     shape = tuple(given["shape"])
     if not all(type(extent) is int and 0 <= extent < 1 << 62 for extent in shape):
         raise ValueError(f"{key} has the shape {list(shape)}")
     if dtype.kind != "O":
-        if key not in stored:
+        if stored is not None and key not in stored:
             raise ValueError(f"it has no array {key}")
-        return ArrayEntry(dtype, shape, int(given["crc32"]))
+        return ArrayEntry(dtype, shape, 0 if stored is None else int(given["crc32"]))
     strings = tuple([base64.b64decode(item, validate=True) for item in given["strings"]])
     if len(strings) != int(np.prod(shape, dtype=object)):
         raise ValueError(f"{key} has {len(strings)} strings for the shape {list(shape)}")
