@@ -48,6 +48,7 @@ from gradtape._src.data.structure import (
     flatten,
     from_specs,
     handed,
+    merged,
     spec_of,
     structure_of,
     with_shapes,
@@ -246,18 +247,12 @@ def _inferred(call: ElementCall, given: ElementStructure) -> Any:
         if counted and not any(isinstance(error, LOOKS_AT_VALUES) for error in refused[:1]):
             break
         ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
-        found = [_stated(specs, path) for specs, path in ways]
-        if found and all(_alike(found[0], other) for other in found):
-            return functools.reduce(common, found)
+        found = [from_specs(_stated(specs, path)) for specs, path in ways]
+        with contextlib.suppress(TypeError):  # the ways have results of different nests or dtypes
+            if found:
+                return functools.reduce(merged, found).element_spec
         refused += errors
     raise refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
-
-
-def _alike(first: Any, second: Any) -> bool:
-    """Return whether two results have the same nest, classes and dtypes."""
-    one, other = from_specs(first), from_specs(second)
-    kinds = [[(type(s), getattr(s, "dtype", None)) for s in structure.specs] for structure in (one, other)]
-    return one.nest == other.nest and kinds[0] == kinds[1]
 
 
 def _specs_for(call: ElementCall, given: ElementStructure, counted: bool) -> Any:
@@ -280,9 +275,8 @@ def _number(spec: TensorSpec) -> EagerTensor:
     return EagerTensor(engine.record(EXTENT, (), (unknown(counts=False), spec.dtype.numpy)))
 
 
-def without_values(specs: Any) -> Any:
+def without_values(structure: ElementStructure) -> Any:
     """Return placeholders for a nest of tensors, for the inference of shapes."""
-    structure = from_specs(specs)
     return structure.nest.unflatten([_placeholder(spec) for spec in structure.specs])
 
 
@@ -329,21 +323,6 @@ def _spec_without_value(item: Any) -> Any:
         return item._type_spec
     value = tensor(item)
     return TensorSpec(extents_of(value), value.dtype)
-
-
-def common(first: Any, second: Any) -> Any:
-    """Return the most specific specs that match both results."""
-    specs, how = flatten(first)
-    others, _ = flatten(second)
-    return how.unflatten([_common_spec(a, b) for a, b in zip(specs, others, strict=True)])
-
-
-def _common_spec(a: Any, b: Any) -> Any:
-    if isinstance(a, SHAPED):
-        return with_shape(a, a.shape.most_specific_compatible_shape(b.shape))
-    if isinstance(a, DatasetSpec):
-        return DatasetSpec(common(a.element_spec, b.element_spec))
-    return a
 
 
 def from_one(example: Element) -> ElementStructure:

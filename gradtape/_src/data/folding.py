@@ -11,8 +11,8 @@ import numpy as np
 from gradtape._src.core.base.errors import NeedsValues
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.values.dtypes import as_dtype
-from gradtape._src.data.calls import ElementCall, common, inferred, specs_without_values, structure_text, without_values
-from gradtape._src.data.structure import LEAF, PAIR, Element, ElementStructure, from_specs, joined, structure_of
+from gradtape._src.data.calls import ElementCall, inferred, specs_without_values, structure_text, without_values
+from gradtape._src.data.structure import LEAF, PAIR, Element, ElementStructure, from_specs, joined, merged, structure_of
 
 
 def reduced(call: ElementCall, state: Element, source: Iterator[Element]) -> Element:
@@ -24,15 +24,15 @@ def reduced(call: ElementCall, state: Element, source: Iterator[Element]) -> Ele
 
 def last_state(call: ElementCall, state: Any, given: ElementStructure) -> Any:
     """Return a placeholder for the last state, for the inference of shapes: it matches the first state and all later ones."""
-    specs, before = specs_without_values(state), None
-    while specs != before:
-        before = specs
-        after = inferred(call, from_specs((before, given.element_spec)))
+    known, before = from_specs(specs_without_values(state)), None
+    while known != before:
+        before = known
+        after = inferred(call, from_specs((before.element_spec, given.element_spec)))
         if after is None:
             raise NeedsValues("the state of Dataset.reduce() depends on values")
-        check_types("reduce_func", from_specs(before).specs, from_specs(after).specs)
-        specs = common(before, after)
-    return without_values(specs)
+        check_types("reduce_func", before.specs, from_specs(after).specs)
+        known = merged(before, from_specs(after))
+    return without_values(known)
 
 
 def scanned(call: ElementCall, state: Element, source: Iterator[Element]) -> Iterator[Element]:

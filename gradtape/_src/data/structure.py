@@ -222,19 +222,22 @@ def structure_of_rows(element: Element) -> ElementStructure:
 
 def merged(first: ElementStructure, second: ElementStructure) -> ElementStructure:
     """Return the common structure of both; TypeError if the nests or dtypes differ."""
-    if first.nest != second.nest or any(
-        type(a) is not type(b) or (isinstance(a, SHAPED) and a.dtype != b.dtype)
-        for a, b in zip(first.specs, second.specs, strict=True)
-    ):
+    if first.nest != second.nest or not all(map(_alike, first.specs, second.specs)):
         raise TypeError(
             f"Incompatible dataset elements:\n  {first.element_spec} vs.   {second.element_spec}. Both datasets must have "
             "elements of the same nesting and dtypes: use map() and tf.cast."
         )
-    specs = [
-        with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
-        for a, b in zip(first.specs, second.specs, strict=True)
-    ]
-    return ElementStructure(first.nest, tuple(specs))
+    return ElementStructure(first.nest, tuple(map(_common, first.specs, second.specs)))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and getattr(a, "dtype", None) == getattr(b, "dtype", None)
+
+
+def _common(a: Any, b: Any) -> Any:
+    if isinstance(a, DatasetSpec):
+        return DatasetSpec(merged(from_specs(a.element_spec), from_specs(b.element_spec)).element_spec)
+    return with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
 
 
 def structure_of_all(datasets: Sequence[Any]) -> ElementStructure:
