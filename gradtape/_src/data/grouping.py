@@ -49,24 +49,22 @@ class Grouping(Pipeline):
     def unbatch(self, name: str | None = None) -> Self:
         """Return the rows of each element as elements."""
 
+        def lengths() -> set[Any]:
+            return {s.shape.as_list()[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank}
+
         def structure() -> ElementStructure:
-            lengths = {s.shape.as_list()[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
-            if len(lengths) > 1:
-                raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(lengths)}.")
+            if len(stated := lengths() - {None}) > 1:
+                raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(stated)}.")
             if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
                 raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
             return with_shapes(self.structure, lambda shape: shape[1:])
 
         count = self._count
-        if count >= 0:
-            specs = [] if self._asks else [s for s in structure().specs if isinstance(s, TensorSpec)]
-            lengths = (
-                {spec.shape.as_list()[0] for spec in self.structure.specs if isinstance(spec, TensorSpec)} if specs else {None}
-            )
-            length = lengths.pop()
-            count = UNKNOWN_CARDINALITY if lengths or length is None else count * length
         if self.known is not None:
             structure()
+        if count >= 0:
+            length, *others = {None} if self._asks else lengths() or {None}
+            count = UNKNOWN_CARDINALITY if others or length is None else count * length
         return self._then("_UnbatchDataset", lambda: stages.unbatched(self.elements()), structure, count)
 
     @public
