@@ -190,7 +190,7 @@ class _Table:
                 "Give `column_names` and `column_defaults`."
             )
         records = (record.decode(self._encoding) for record in _records(name, self._compression or "", self._quotes))
-        quoting = csv.QUOTE_MINIMAL if self._quotes else csv.QUOTE_NONE
+        quoting: Any = csv.QUOTE_MINIMAL if self._quotes else csv.QUOTE_NONE
         return itertools.islice(csv.reader(records, delimiter=self._delimiter, quoting=quoting), first, None)
 
     def header(self) -> list[str]:
