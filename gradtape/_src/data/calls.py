@@ -90,7 +90,7 @@ def failed(error: Exception, what: str, index: int) -> OpError:
             kind = UnknownError
     cut(error)
     said = str(error) if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
-    return kind(None, None, f"{what}, on element {index}: {said}")
+    return kind.saying(f"{what}, on element {index}: {said}")
 
 
 class ElementCall:

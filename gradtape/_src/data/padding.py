@@ -116,10 +116,8 @@ def _padded(column: Sequence[np.ndarray], extents: list[int | None], fill: Any) 
     largest = [max([array.shape[axis] for array in column]) for axis in range(len(extents))]
     wanted = [most if extent is None else extent for most, extent in zip(largest, extents, strict=True)]
     if any(most > extent for most, extent in zip(largest, wanted, strict=True)):
-        raise DataLossError(
-            None,
-            None,
+        raise DataLossError.saying(
             f"Attempted to pad to a smaller size than the input element: an element has extents up to {printed(largest)}, "
-            f"padded_shapes asks for {printed(wanted)}.",
+            f"padded_shapes asks for {printed(wanted)}."
         )
     return padded(column, wanted, fill, column[0].dtype)

@@ -43,7 +43,7 @@ class Rows:
         with self._changed:
             for place, row in enumerate(rows):
                 if (self.closed and not place) or (self._changed.wait_for(self._has_room) and self.cancelled):
-                    raise CancelledError(None, None, f"{self.kind} is closed.")
+                    raise CancelledError.saying(f"{self.kind} is closed.")
                 self.rows.append(row)
                 self._changed.notify_all()
 
@@ -64,7 +64,7 @@ class Rows:
                         break
                     else:
                         why = f"has insufficient elements (requested {count}, current size {len(taken)})"
-                        raise OutOfRangeError(None, None, f"{self.kind} is closed and {why}")
+                        raise OutOfRangeError.saying(f"{self.kind} is closed and {why}")
             except BaseException:  # an interrupt too loses no element
                 self.rows[:0] = taken
                 raise
@@ -158,7 +158,12 @@ class QueueBase:
 
     def _effect(self, run: Callable[[list[np.ndarray]], None], inputs: Sequence[Tensor]) -> Any:
         """Call a function that returns nothing; in a graph return the Operation."""
-        effect(lambda arrays: run(arrays) or [], inputs, [])
+
+        def called(arrays: list[np.ndarray]) -> list[np.ndarray]:
+            run(arrays)
+            return []
+
+        effect(called, inputs, [])
         graph = engine.current_graph()
         return None if graph is None else graph.operation_of(graph.trace.nodes[-1])
 

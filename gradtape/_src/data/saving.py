@@ -126,14 +126,12 @@ class Snapshot:
     def __init__(self, path: str, compression: str, element_spec: Any) -> None:
         self.compression = compression
         if element_spec is None and not gfile.exists(gfile.join(path, SPEC)) and not gfile.exists(gfile.join(path, METADATA)):
-            raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
+            raise NotFoundError.saying(f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
         metadata = _read(gfile.join(path, METADATA), "SnapshotMetadataRecord")
         if not metadata.run_id.isdecimal() or metadata.version != VERSION or not metadata.finalized:
-            raise DataLossError(
-                None,
-                None,
+            raise DataLossError.saying(
                 f"What is saved in {path} is not complete, or of another version than {VERSION}: run {metadata.run_id!r}, "
-                f"version {metadata.version}.",
+                f"version {metadata.version}."
             )
         if element_spec is None:
             own = gfile.join(path, metadata.run_id, SPEC)  # a save that was killed may have left the other file from another save
@@ -162,7 +160,7 @@ class Snapshot:
                     yield tuple(arrays), self.structure.nest
                     arrays = []
             if arrays:
-                raise DataLossError(None, None, f"{file} ends in the middle of an element.")
+                raise DataLossError.saying(f"{file} ends in the middle of an element.")
 
 
 def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.ndarray:
@@ -171,7 +169,7 @@ def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.nda
         made.ParseFromString(record)
         array = decoded(made)
     except Exception as error:
-        raise DataLossError(None, None, f"{file} has a record that is no tensor: {error}.") from error
+        raise DataLossError.saying(f"{file} has a record that is no tensor: {error}.") from error
     if array.dtype != spec.dtype.numpy:
         found = dtypes.as_dtype(array.dtype).name
         raise invalid(f"{file}; Data type mismatch at component {component}: expected {spec.dtype.name} but got {found}.")
@@ -188,7 +186,7 @@ def _read(path: str, kind: str) -> Any:
         made.ParseFromString(data)
         return made
     except Exception as error:
-        raise DataLossError(None, None, f"{path} is damaged: it is no {kind} ({error}).") from error
+        raise DataLossError.saying(f"{path} is damaged: it is no {kind} ({error}).") from error
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -227,7 +225,7 @@ def specs_of_message(made: Any, depth: int = 0) -> Any:
     """Convert a message of `message_of_specs` back to specs; DataLossError if it is invalid."""
     kind = made.WhichOneof("kind")
     if depth > DEEPEST:
-        raise DataLossError(None, None, f"{SPEC} is damaged: it is nested too deep.")
+        raise DataLossError.saying(f"{SPEC} is damaged: it is nested too deep.")
     inner = functools.partial(specs_of_message, depth=depth + 1)
     match kind:
         case "tensor_spec_value":
@@ -236,7 +234,7 @@ def specs_of_message(made: Any, depth: int = 0) -> Any:
             try:
                 return TensorSpec(TensorShape(extents), dtypes.as_dtype(dtypes.as_dtype(int(made.tensor_spec_value.dtype)).numpy))
             except TypeError as error:
-                raise DataLossError(None, None, f"{SPEC} has a tensor of a dtype that gradtape does not have: {error}") from None
+                raise DataLossError.saying(f"{SPEC} has a tensor of a dtype that gradtape does not have: {error}") from None
         case "tuple_value":
             return tuple(map(inner, made.tuple_value.values))
         case "dict_value":
@@ -244,4 +242,4 @@ def specs_of_message(made: Any, depth: int = 0) -> Any:
         case "named_tuple_value":
             pairs = made.named_tuple_value.values
             return namedtuple(made.named_tuple_value.name, [p.key for p in pairs])(*[inner(p.value) for p in pairs])
-    raise DataLossError(None, None, f"{SPEC} has what gradtape's datasets do not have: {str(made)[:200] or 'nothing'}.")
+    raise DataLossError.saying(f"{SPEC} has what gradtape's datasets do not have: {str(made)[:200] or 'nothing'}.")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradtape._src.core.base import locks
-from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
+from gradtape._src.core.base.errors import UnavailableError, invalid
 
 BEAT = 1.0  # seconds between two heartbeats
 SILENCE = 10.0  # seconds without a heartbeat after which a process counts as lost
@@ -154,7 +154,7 @@ class Watch:
                 waited += 0.2
                 self.check(waited)
         if self._differ:
-            raise InvalidArgumentError(None, None, self._differ)
+            raise invalid(self._differ)
         self.check()
 
     def _collect(self, number: int, step: int, what: str) -> None:
@@ -234,14 +234,12 @@ class Watch:
             return self._gone(*self.lost)
         if self.left:
             return self._gone(min(self.left), LEFT)
-        return UnavailableError(None, None, f"Process {self.number} of {self.count} cannot reach another one: {said}")
+        return UnavailableError.saying(f"Process {self.number} of {self.count} cannot reach another one: {said}")
 
     def _gone(self, number: int, why: str) -> UnavailableError:
-        return UnavailableError(
-            None,
-            None,
+        return UnavailableError.saying(
             f"Process {number} of {self.count} {why}. This is process {self.number}. Start all of them again; training goes on "
-            "from the last checkpoint.",
+            "from the last checkpoint."
         )
 
 
@@ -310,7 +308,7 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, reuse_port=False)
     except OSError as error:
         why = f"Process 0 cannot listen at {host}:{port}: {error.strerror}. Name an address of this machine that is free."
-        raise UnavailableError(None, None, why) from None
+        raise UnavailableError.saying(why) from None
 
 
 def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> Peer | None:
@@ -331,7 +329,7 @@ def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> 
         for peer in (stranger, *found.values()):
             peer.send(wrong=wrong)
         _close([stranger, *found.values()])
-        raise InvalidArgumentError(None, None, wrong)
+        raise invalid(wrong)
     stranger.number = number
     return stranger
 
@@ -359,9 +357,9 @@ def _come(host: str, port: int, number: int, count: int, seconds: float) -> tupl
     if answer is None or "wrong" in answer:
         peer.close()
     if answer is not None and "wrong" in answer:
-        raise InvalidArgumentError(None, None, str(answer["wrong"]))
+        raise invalid(str(answer["wrong"]))
     if answer is None:
-        raise UnavailableError(None, None, f"Process 0 at {host}:{port} did not find all of {count} processes.")
+        raise UnavailableError.saying(f"Process 0 at {host}:{port} did not find all of {count} processes.")
     connection.settimeout(SILENCE)
     return Watch(number, count, [peer]), str(answer["meeting"])
 

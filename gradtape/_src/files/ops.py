@@ -34,11 +34,9 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
     `specs` are `(shape, dtype)` of each result. NeedsValues where values are needed: the function then runs as eager code.
     """
     if engine.graph_around() is not None:
-        raise UnimplementedError(
-            None,
-            None,
+        raise UnimplementedError.saying(
             f"{type} gives shapes that depend on values, and is no op of a graph of TensorFlow 1. Call it in the function of a "
-            "tf.data.Dataset, or in eager code, and feed what it gives.",
+            "tf.data.Dataset, or in eager code, and feed what it gives."
         )
     if not is_asked_for_shapes() or not specs or any(shape is None for shape, _ in specs):
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")

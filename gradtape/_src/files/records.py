@@ -73,7 +73,7 @@ def inflate(data: bytes, compression: str) -> bytes:
     try:
         return stream.decompress(data)
     except zlib.error as error:
-        raise DataLossError(None, None, _inflation(error)) from error
+        raise DataLossError.saying(_inflation(error)) from error
 
 
 def compression_of(value: str) -> str:
@@ -88,7 +88,7 @@ def _opened(file: IO[bytes], compression: str, path: str) -> Any:
 
 
 def _damaged(path: str, text: str) -> DataLossError:
-    return DataLossError(None, None, f"{path}; {text}")
+    return DataLossError.saying(f"{path}; {text}")
 
 
 def _exactly(stream: Any, count: int) -> bytes:
@@ -165,7 +165,7 @@ def fixed_length_records(path: str, length: int, header: int = 0, footer: int = 
         while piece := _exactly(stream, length):
             ahead += piece
             if len(piece) < length:
-                raise DataLossError(None, None, odd(given + len(piece)))
+                raise DataLossError.saying(odd(given + len(piece)))
             yield ahead[:length]
             ahead, given = ahead[length:], given + length
 
@@ -264,7 +264,7 @@ class TFRecordWriter:
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
-            raise FailedPreconditionError(None, None, "Writer is closed.")
+            raise FailedPreconditionError.saying("Writer is closed.")
         return self._file
 
     @public

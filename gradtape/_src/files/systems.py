@@ -21,6 +21,7 @@ from gradtape._src.core.base.errors import (
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
+    invalid,
 )
 from gradtape._src.core.base.extras import package
 from gradtape._src.files.whole import replacing
@@ -60,9 +61,9 @@ def told(path: str) -> Iterator[None]:
     except OSError as error:
         number = error.errno or NUMBERS.get(type(error))
         text = os.strerror(number) if number else str(error)
-        raise KINDS.get(number, UnknownError)(None, None, f"{path}; {text}") from error
+        raise KINDS.get(number, UnknownError).saying(f"{path}; {text}") from error
     except ValueError as error:  # a NUL character in a name
-        raise InvalidArgumentError(None, None, f"{path!r} is no name of a file: {error}.") from error
+        raise invalid(f"{path!r} is no name of a file: {error}.") from error
 
 
 class Local:
@@ -177,7 +178,7 @@ def system_of(path: str) -> tuple[System, str]:
     try:
         return Remote(scheme, fsspec.filesystem(NAMES.get(scheme, scheme))), path
     except ValueError as error:
-        raise UnimplementedError(None, None, f"File system scheme '{scheme}' not implemented (file: '{path}')") from error
+        raise UnimplementedError.saying(f"File system scheme '{scheme}' not implemented (file: '{path}')") from error
     except ImportError as error:
         raise ImportError(f"'{path}' is of a file system that needs a package of its own. {error}") from error
 

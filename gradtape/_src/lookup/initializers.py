@@ -123,7 +123,7 @@ class TextFileInitializer:
                 lines = [line.removesuffix(b"\r") for line in file.read().removesuffix(b"\n").split(b"\n")]
         except NotFoundError:
             message = f"{self._path}; No such file or directory [Op:InitializeTableFromTextFileV2]"
-            raise NotFoundError(None, None, message) from None
+            raise NotFoundError.saying(message) from None
         if self._size is not None:
             if len(lines) < self._size:
                 raise self._wrong(f"Invalid vocab_size in {self._path}: expected {self._size} but got {len(lines)}")
@@ -166,10 +166,8 @@ def _paired(pairs: Iterator[tuple[Any, Any]]) -> Pairs:
         known = found.setdefault(key, value)
         if known != value:
             key, known, value = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in (key, known, value))
-            raise FailedPreconditionError(
-                None,
-                None,
+            raise FailedPreconditionError.saying(
                 f"HashTable has different value for same key. Key {key} has {known} and trying to add value {value} "
-                "[Op:LookupTableImportV2]",
+                "[Op:LookupTableImportV2]"
             )
     return found

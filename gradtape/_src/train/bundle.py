@@ -54,13 +54,11 @@ class Bundle(CheckpointSource):
             stored = dict(table(data))
             header = message("BundleHeaderProto").FromString(stored.pop(b""))
             if header.version.min_consumer > VERSION:
-                raise UnimplementedError(
-                    None,
-                    None,
-                    f"The checkpoint {self.path} is for readers of version {header.version.min_consumer}; this is {VERSION}.",
+                raise UnimplementedError.saying(
+                    f"The checkpoint {self.path} is for readers of version {header.version.min_consumer}; this is {VERSION}."
                 )
             if header.endianness:
-                raise UnimplementedError(None, None, f"The checkpoint {self.path} was written by a big-endian machine.")
+                raise UnimplementedError.saying(f"The checkpoint {self.path} was written by a big-endian machine.")
             self._files, self.writer = header.num_shards, header.writer
             self._parts = {key: _placed(value, self._files) for key, value in stored.items() if key.startswith(b"\0")}
             placed = {key.decode(): _placed(value, self._files) for key, value in stored.items() if key not in self._parts}
@@ -82,11 +80,9 @@ class Bundle(CheckpointSource):
 
     def _array(self, key: str, entry: Placed) -> np.ndarray:
         if isinstance(entry.dtype, DType):
-            raise UnimplementedError(
-                None,
-                None,
+            raise UnimplementedError.saying(
                 f"{key} in the checkpoint {self.path} is {entry.dtype.name}, of which gradtape has no tensors. The state of "
-                "an iterator of TensorFlow is such: restore without it.",
+                "an iterator of TensorFlow is such: restore without it."
             )
         if not entry.parts:
             data = self._bytes(key, entry)
@@ -106,7 +102,7 @@ class Bundle(CheckpointSource):
         path = f"{self._prefix}.data-{entry.file:05d}-of-{self._files:05d}"
         with open_bytes(path) as file:
             if entry.offset + entry.size > file.seek(0, 2):
-                raise DataLossError(None, None, f"The file {path} is truncated: it ends before {key} does. Nothing was restored.")
+                raise DataLossError.saying(f"The file {path} is truncated: it ends before {key} does. Nothing was restored.")
             file.seek(entry.offset)
             data = file.read(entry.size)
         if entry.dtype != string.numpy and masked_checksum(data) != entry.crc32:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Stateful, Tracked
@@ -265,7 +265,7 @@ def _check(wanted: list[tuple[Variable, str]], reader: storage.CheckpointSource)
             )
     if shapes or types:
         message = "\n".join([*shapes, *types, f"No variable was changed. The checkpoint is {reader.path}."])
-        raise ValueError(message) if shapes else InvalidArgumentError(None, None, message)
+        raise ValueError(message) if shapes else invalid(message)
 
 
 class CheckpointLoadStatus:

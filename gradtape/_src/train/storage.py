@@ -157,12 +157,10 @@ class Reader(CheckpointSource):
     def __init__(self, prefix: str) -> None:
         super().__init__(file_of(prefix))
         if not os.path.isfile(self.path):
-            raise NotFoundError(
-                None,
-                None,
+            raise NotFoundError.saying(
                 f"Error when restoring from checkpoint at {prefix}: there is no file {self.path}. Please double-check that the "
                 "path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in 'path/to/ckpt-1'); "
-                "tf.train.latest_checkpoint(folder) gives the whole of it.",
+                "tf.train.latest_checkpoint(folder) gives the whole of it."
             )
         with self._opened() as file:
             metadata, keys = file.metadata(), set(file.keys())

@@ -106,7 +106,7 @@ def _damage(folder: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-        raise DataLossError(None, None, f"The saved model {folder} is damaged, or is none: {said} Nothing was loaded.") from error
+        raise DataLossError.saying(f"The saved model {folder} is damaged, or is none: {said} Nothing was loaded.") from error
 
 
 class Loader:
