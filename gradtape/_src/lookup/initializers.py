@@ -41,17 +41,7 @@ class KeyValueTensorInitializer:
     @public
     def __init__(self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None) -> None:
         self._keys, self._values = tensor(keys, key_dtype), tensor(values, value_dtype)
-        self._name = name
-
-    @property
-    def key_dtype(self) -> dtypes.DType:
-        """The dtype of the keys."""
-        return self._keys.dtype
-
-    @property
-    def value_dtype(self) -> dtypes.DType:
-        """The dtype of the values."""
-        return self._values.dtype
+        self.key_dtype, self.value_dtype, self._name = self._keys.dtype, self._values.dtype, name
 
     def initialize(self, table: Any) -> None:
         """Fill a table with the pairs."""
