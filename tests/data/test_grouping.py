@@ -66,6 +66,15 @@ def test_rejection_resample_brings_classes_to_the_target():
         assert pairs == plain(dataset)
 
 
+def test_a_class_that_needs_values_is_asked_of_the_first_element():
+    def resampled():
+        return D.range(8).shuffle(8, seed=1).rejection_resample(lambda x: int(x.numpy()) % 2, [0.5, 0.5], [0.5, 0.5], seed=1)
+
+    dataset, other = resampled(), resampled()
+    assert [spec.dtype for spec in dataset.element_spec] == [tf.int32, tf.int64]
+    assert [list(map(int, pair)) for pair in dataset] == [list(map(int, pair)) for pair in other]
+
+
 def test_ignore_errors_leaves_out_what_fails():
     dataset = D.from_tensor_slices([1.0, 2.0, 0.0, 4.0]).map(lambda x: tf.debugging.check_numerics(1.0 / x, "no"))
     assert plain(dataset.ignore_errors()) == [1.0, 0.5, 0.25]

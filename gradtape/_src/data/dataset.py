@@ -175,10 +175,13 @@ class Dataset(Filing):
             )
 
         asks = any(member._asks for member in members)
-        start, options = partial(_zipped, members, outer), merged_options(m._options for m in members)
-        return Dataset(start, structure, count, "_ZipDataset", options=options, asks=asks).reaching(
-            lambda: min([member.reach() for member in members])
-        )
+        options = merged_options(m._options for m in members)
+
+        def start() -> Stream:
+            return stages.zipped([member.elements() for member in members], outer)
+
+        made = Dataset(start, structure, count, "_ZipDataset", options=options, asks=asks)
+        return made.reaching(lambda: min([member.reach() for member in members]))
 
     @staticmethod
     @public
@@ -370,15 +373,7 @@ class Dataset(Filing):
         specs = calls.inferred(call, self.structure)
         if specs is not None:
             return from_specs(specs)
-        return calls.from_one(call.begun()(0, self._first(call.what)))
-
-    def _first(self, what: str) -> Any:
-        if (first := stages.glanced(self.elements)) is not None:
-            return first
-        raise ValueError(
-            f"The element_spec is not known: the function passed to {what} needs values, and there are no elements. Give it "
-            "tf.* functions only, or elements."
-        )
+        return calls.from_one(call.begun()(0, stages.glanced(self.elements, call.what)))
 
     @in_graphs
     @public
@@ -449,7 +444,7 @@ class Dataset(Filing):
         specs = calls.inferred(call, self.structure)
         if isinstance(specs, DatasetSpec):
             return from_specs(specs.element_spec)
-        return call.begun().dataset(0, self._first(call.what)).structure
+        return call.begun().dataset(0, stages.glanced(self.elements, call.what)).structure
 
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
@@ -484,7 +479,7 @@ class Dataset(Filing):
         specs = calls.inferred(call, self._with_state(first))
         if specs is not None and type(specs) is tuple and len(specs) == 2:
             return from_specs(specs[1])
-        return calls.from_one(next(folding.scanned(call.begun(), first, iter([self._first(call.what)]))))
+        return calls.from_one(next(folding.scanned(call.begun(), first, iter([stages.glanced(self.elements, call.what)]))))
 
     @public
     def apply(self, transformation_func: Callable[[Dataset], Dataset], name: str | None = None) -> Dataset:
@@ -573,10 +568,6 @@ def cardinality(dataset: Dataset) -> Tensor:
     3
     """
     return dataset.cardinality()
-
-
-def _zipped(members: list[Dataset], outer: Any) -> Stream:
-    return stages.zipped([member.elements() for member in members], outer)
 
 
 def _members(datasets: Any) -> list[Dataset]:

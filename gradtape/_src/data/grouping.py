@@ -31,7 +31,6 @@ from gradtape._src.data.structure import (
     DatasetSpec,
     Element,
     ElementStructure,
-    flatten,
     from_specs,
     handed,
     joined,
@@ -180,7 +179,7 @@ class Grouping(Pipeline):
             specs = calls.inferred(reduce, of_key(self.element_spec))
             if isinstance(specs, DatasetSpec):
                 return from_specs(specs.element_spec)
-            return calls.from_one(next(start()))
+            return calls.from_one(stages.glanced(start, reduce.what))
 
         return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
 
@@ -218,12 +217,9 @@ class Grouping(Pipeline):
                 if number == len(bounds):
                     raise invalid("When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries).")
                 filler = bounds[number] - 1
-            shapes = padded_shapes
-            if shapes is None:
-                specs, how = flatten(group.element_spec)
-                shapes = how.unflatten([spec.shape for spec in specs])
-            leaves, how = _shapes(shapes, group.structure)
-            filled = how.unflatten([_filled(shape, filler) for shape in leaves])
+            how, specs = group.structure.nest, group.structure.specs
+            shapes = [spec.shape for spec in specs] if padded_shapes is None else nest.flatten_up_to(how, padded_shapes)
+            filled = how.unflatten([_filled(shape, filler) for shape in shapes])
             return group.padded_batch(sizes[number], filled, padding_values, drop_remainder)
 
         def start() -> Stream:
@@ -266,7 +262,7 @@ class Grouping(Pipeline):
 
         def structure() -> ElementStructure:
             specs = calls.inferred(label, self.structure)
-            first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(next(start())[:1])
+            first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(stages.glanced(start, label.what))
             return ElementStructure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
 
         return self._then("_MapDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
@@ -324,12 +320,6 @@ def _grouped(
                 return
             number = min(groups)
             running.append(reduced(number, groups.pop(number)[1]))
-
-
-def _shapes(shapes: Any, structure: ElementStructure) -> tuple[list[Any], Any]:
-    """Return the shapes for the leaves of an element, and their nest."""
-    how = structure.nest
-    return nest.flatten_up_to(how, shapes), how
 
 
 def _filled(shape: Any, filler: int | None) -> list[int | None]:

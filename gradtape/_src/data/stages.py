@@ -29,10 +29,18 @@ Start = Callable[[], Stream]  # restarts a stream
 _END = object()
 
 
-def glanced(start: Start) -> Any:
-    """Return the first element of a stream, or None, without changing the random numbers of the next pass."""
+def glanced(start: Start, what: str) -> Any:
+    """Return the first element of a stream, for its structure, without changing the random numbers of the next pass.
+
+    ValueError if there is none; `what` is the method whose function needs values.
+    """
     with Glance().open():
-        return next(start(), None)
+        for element in start():
+            return element
+    raise ValueError(
+        f"The element_spec is not known: the function passed to {what} needs values, and there are no elements. Give it "
+        "tf.* functions only, or elements."
+    )
 
 
 class Asked(Iterator[Any]):
