@@ -9,6 +9,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, Any, ClassVar
 
 from gradtape._src.core.base.errors import DataLossError, FailedPreconditionError, invalid
@@ -180,6 +181,7 @@ class TFRecordCompressionType:
     NONE, ZLIB, GZIP = 0, 1, 2
 
 
+@dataclass(eq=False)  # compared by identity, and assignable, as in TensorFlow
 class TFRecordOptions:
     """The compression of a TFRecord file: "GZIP", "ZLIB" or "" (none), and zlib's settings.
 
@@ -193,25 +195,19 @@ class TFRecordOptions:
 
     compression_type_map: ClassVar[dict[int, str]] = {1: "ZLIB", 2: "GZIP", 0: ""}
 
+    compression_type: Any = None
+    flush_mode: int | None = None
+    input_buffer_size: int | None = None
+    output_buffer_size: int | None = None
+    window_bits: int | None = None
+    compression_level: int | None = None
+    compression_method: int | None = None
+    mem_level: int | None = None
+    compression_strategy: int | None = None
+
     @public
-    def __init__(
-        self,
-        compression_type: Any = None,
-        flush_mode: int | None = None,
-        input_buffer_size: int | None = None,
-        output_buffer_size: int | None = None,
-        window_bits: int | None = None,
-        compression_level: int | None = None,
-        compression_method: int | None = None,
-        mem_level: int | None = None,
-        compression_strategy: int | None = None,
-    ) -> None:
-        self.get_compression_type_string(compression_type)
-        self.compression_type, self.flush_mode = compression_type, flush_mode
-        self.input_buffer_size, self.output_buffer_size = input_buffer_size, output_buffer_size
-        self.window_bits, self.compression_level = window_bits, compression_level
-        self.compression_method, self.mem_level = compression_method, mem_level
-        self.compression_strategy = compression_strategy
+    def __post_init__(self) -> None:
+        self.get_compression_type_string(self.compression_type)
 
     @classmethod
     @public
