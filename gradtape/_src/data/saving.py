@@ -26,7 +26,7 @@ from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.stages import Resumed, Start, Stream
 from gradtape._src.data.structure import Element, ElementStructure, from_specs
 from gradtape._src.files import gfile
-from gradtape._src.files.messages import message
+from gradtape._src.files.messages import message, shape_message
 from gradtape._src.files.records import TFRecordWriter, tf_records
 from gradtape._src.files.systems import LOCAL, located, open_bytes, told, write_whole
 from gradtape._src.files.tensors import decoded, encoded
@@ -199,12 +199,7 @@ def message_of_specs(spec: Any) -> Any:
     match spec:
         case TensorSpec():
             made.tensor_spec_value.dtype = spec.dtype.enum
-            made.tensor_spec_value.shape.SetInParent()
-            if spec.shape.rank is None:
-                made.tensor_spec_value.shape.unknown_rank = True
-            else:
-                for extent in spec.shape.as_list():
-                    made.tensor_spec_value.shape.dim.add(size=-1 if extent is None else extent)
+            made.tensor_spec_value.shape.CopyFrom(shape_message(None if spec.shape.rank is None else spec.shape.as_list()))
         case tuple() if hasattr(spec, "_fields"):
             made.named_tuple_value.name = type(spec).__name__
             for key, value in zip(spec._fields, spec, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files import varint
-from gradtape._src.files.messages import message
+from gradtape._src.files.messages import message, shape_message
 from gradtape._src.files.ops import a_string, host_op, of_bytes, single, strings
 
 # The field of a TensorProto for single values of a dtype.
@@ -37,12 +38,8 @@ FIELDS = {
 }  # the others: int_val
 
 
-def _shaped(dtype: Any, shape: Any) -> Any:
-    made = message("TensorProto")(dtype=dtype.enum)
-    made.tensor_shape.SetInParent()
-    for extent in shape:
-        made.tensor_shape.dim.add(size=extent)
-    return made
+def _shaped(dtype: Any, shape: Sequence[int]) -> Any:
+    return message("TensorProto")(dtype=dtype.enum, tensor_shape=shape_message(shape))
 
 
 def encoded(array: np.ndarray, packed: bool = False) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.values.dtypes import as_dtype
-from gradtape._src.files.messages import message
+from gradtape._src.files.messages import message, shape_message
 from gradtape._src.files.records import masked_checksum
 from gradtape._src.files.table import written
 from gradtape._src.files.varint import packed
@@ -63,11 +63,9 @@ def _entries(arrays: Mapping[str, np.ndarray], data: IO[bytes]) -> Iterator[tupl
     for key, array in sorted((key.encode(), array) for key, array in arrays.items()):
         strings = array.dtype.kind == "O"
         stored, checksum = _strings(array) if strings else _numbers(array)
-        entry = message("BundleEntryProto")(dtype=as_dtype(array.dtype).as_datatype_enum, offset=data.tell(), size=len(stored))
-        entry.crc32c = checksum
-        entry.shape.SetInParent()
-        for extent in array.shape:
-            entry.shape.dim.add(size=extent)
+        place = {"offset": data.tell(), "size": len(stored), "crc32c": checksum}
+        dtype, shape = as_dtype(array.dtype).as_datatype_enum, shape_message(array.shape)
+        entry = message("BundleEntryProto")(dtype=dtype, shape=shape, **place)
         data.write(stored)
         yield key, entry.SerializeToString()
 
