@@ -164,10 +164,8 @@ class Snapshot:
 
 
 def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.ndarray:
-    made = message("TensorProto")()
     try:
-        made.ParseFromString(record)
-        array = decoded(made)
+        array = decoded(message("TensorProto").FromString(record))
     except Exception as error:
         raise DataLossError.saying(f"{file} has a record that is no tensor: {error}.") from error
     if array.dtype != spec.dtype.numpy:
@@ -181,10 +179,8 @@ def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.nda
 def _read(path: str, kind: str) -> Any:
     with open_bytes(path) as file, told(path):
         data = file.read()
-    made = message(kind)()
     try:
-        made.ParseFromString(data)
-        return made
+        return message(kind).FromString(data)
     except Exception as error:
         raise DataLossError.saying(f"{path} is damaged: it is no {kind} ({error}).") from error
 

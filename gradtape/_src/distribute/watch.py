@@ -80,8 +80,7 @@ class Watch:
     def _beat(self) -> None:
         while self._peers:
             time.sleep(BEAT)
-            for peer in list(self._peers):
-                peer.send()
+            self._send()
 
     def _read(self, peer: Peer) -> None:
         try:
@@ -137,8 +136,12 @@ class Watch:
     def _tell(self, **message: Any) -> None:
         """Pass a message on in process 0, as the others are not connected to each other."""
         if self.number == 0:
-            for peer in list(self._peers):
-                peer.send(**message)
+            self._send(**message)
+
+    def _send(self, **message: Any) -> None:
+        """Send a message to all connected processes."""
+        for peer in list(self._peers):
+            peer.send(**message)
 
     def agree(self, what: str) -> None:
         """Wait until all processes are about to do the same; InvalidArgumentError if one is about to do something else."""
@@ -146,8 +149,7 @@ class Watch:
         if self.number == 0:
             self._collect(0, self._step, what)
         else:
-            for peer in list(self._peers):
-                peer.send(step=self._step, what=what)
+            self._send(step=self._step, what=what)
         waited = 0.0
         with self._changed:
             while not self._changed.wait_for(lambda: self._agreed >= self._step or self.lost is not None, 0.2):
@@ -196,18 +198,15 @@ class Watch:
                 if self._first > self._step or 0 in self.left:
                     return None
             self.check()
-            for peer in list(self._peers):
-                peer.send(where=True)
+            self._send(where=True)
 
     def raised(self, error: BaseException) -> None:
         """Tell the others that this process ends with an error."""
-        for peer in list(self._peers):
-            peer.send(raised=f"{type(error).__name__}: {error}"[:1_000])
+        self._send(raised=f"{type(error).__name__}: {error}"[:1_000])
 
     def leave(self) -> None:
         """Tell the others that this process ends normally."""
-        for peer in list(self._peers):
-            peer.send(left=self.number)
+        self._send(left=self.number)
 
     def end(self) -> None:
         """End all connections."""

@@ -126,10 +126,9 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
     if serialized.ndim:
         raise invalid(f"Expected `serialized` to be a scalar, got shape: {printed(serialized.shape)}")
-    made = message("TensorProto")()
     data = single(serialized, "`serialized`")
     try:
-        made.ParseFromString(data)
+        made = message("TensorProto").FromString(data)
     except Exception as error:
         raise invalid(f"Could not parse `serialized` as TensorProto: {len(data)} bytes are none ({error}).") from error
     if made.dtype != out_type.enum:
