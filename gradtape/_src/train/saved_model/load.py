@@ -136,8 +136,7 @@ class Loader:
             case "tuple" | "namedtuple":
                 return None
             case "state":
-                keys = entry["keys"] if "keys" in entry else {"": entry["key"]}
-                return LoadedState(str(entry.get("saved_as", "")), {end: self._values[key] for end, key in keys.items()})
+                return LoadedState(str(entry["saved_as"]), {end: self._values[key] for end, key in entry["keys"].items()})
             case "variable":
                 return self._variable(entry)
         raise ValueError(f"{entry['kind']!r} is no kind of object.")
