@@ -26,10 +26,9 @@ from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
-from gradtape._src.data.in_graphs import in_graphs
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
-from gradtape._src.data.pipeline import ANYWHERE, NOWHERE
+from gradtape._src.data.pipeline import ANYWHERE, NOWHERE, in_graphs
 from gradtape._src.data.rows import Numbers, Slices
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import (

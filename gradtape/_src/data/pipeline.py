@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from gradtape._src.control.given import of_calls
+from gradtape._src.core.base import hooks, naming
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Trackable
 from gradtape._src.core.engine import engine, tracing
@@ -30,6 +32,23 @@ SOURCES = frozenset(("_CounterDataset", "_RangeDataset", "_TensorDataset", "_Ten
 QUIET = PLAIN | {"_ParallelBatchDataset", "_ShardDataset", "_ShuffleDataset", "_UnbatchDataset", "_ZipDataset"}
 """Kinds for which it cannot be observed when elements are taken, if it cannot for their sources."""
 NOWHERE, IN_A_PASS, ANYWHERE = range(3)  # how far early taking of elements is unobservable: a shuffle draws when a pass begins
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_graphs(method: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a method that returns a dataset, so that a TensorFlow 1 graph under construction defers the call."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if naming.open_graphs:
+            made: R = hooks.graphs.dataset(method, args, kwargs)
+            return made
+        return method(*args, **kwargs)
+
+    return call
 
 
 class Pipeline(Elements, Trackable):
