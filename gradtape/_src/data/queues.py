@@ -81,7 +81,8 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _shapes(shapes: Any, types: Sequence[Any]) -> list[TensorShape]:
+def _shapes(shapes: Any, types: Sequence[Any], padded: bool = False) -> list[TensorShape]:
+    """Return the shape of each component; ValueError for open extents, unless elements are padded."""
     if shapes is None:
         return [TensorShape(None)] * len(types)
     if isinstance(shapes, TensorShape) or not any(isinstance(s, (list, tuple, TensorShape)) for s in _listed(shapes)):
@@ -90,13 +91,10 @@ def _shapes(shapes: Any, types: Sequence[Any]) -> list[TensorShape]:
         raise ValueError(
             f"Shapes must be provided for all components, but received {len(types)} dtypes and {len(shapes)} shapes."
         )
-    return list(map(TensorShape, shapes))
-
-
-def _full(shapes: list[TensorShape], stated: Any) -> list[TensorShape]:
-    if stated is not None and not all(shape.is_fully_defined() for shape in shapes):
-        raise ValueError(f"All shapes must be fully defined: {shapes}. A PaddingFIFOQueue takes others.")
-    return shapes
+    found = list(map(TensorShape, shapes))
+    if not padded and not all(shape.is_fully_defined() for shape in found):
+        raise ValueError(f"All shapes must be fully defined: {found}. A PaddingFIFOQueue takes others.")
+    return found
 
 
 class QueueBase:
@@ -256,7 +254,7 @@ class FIFOQueue(QueueBase):
         self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: Any = None, name: str = "fifo_queue"
     ) -> None:
         types = _listed(dtypes)
-        super().__init__(types, _full(_shapes(shapes, types), shapes), names, Rows("FIFOQueue", capacity))
+        super().__init__(types, _shapes(shapes, types), names, Rows("FIFOQueue", capacity))
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -280,7 +278,7 @@ class PaddingFIFOQueue(QueueBase):
         name: str = "padding_fifo_queue",
     ) -> None:
         types = _listed(dtypes)
-        super().__init__(types, _shapes(shapes, types), names, Rows("PaddingFIFOQueue", capacity))
+        super().__init__(types, _shapes(shapes, types, padded=True), names, Rows("PaddingFIFOQueue", capacity))
 
 
 def _most_urgent(rows: list[Row]) -> int:
@@ -308,7 +306,7 @@ class PriorityQueue(QueueBase):
         name: str = "priority_queue",
     ) -> None:
         given = _listed(types)
-        full = [TensorShape(()), *_full(_shapes(shapes, given), shapes)]
+        full = [TensorShape(()), *_shapes(shapes, given)]
         super().__init__([known_dtypes.int64, *given], full, names, Rows("PriorityQueue", capacity, _most_urgent))
 
 
@@ -343,4 +341,4 @@ class RandomShuffleQueue(QueueBase):
             return -1
 
         rows = Rows("RandomShuffleQueue", capacity, drawn, min_after_dequeue)
-        super().__init__(types, _full(_shapes(shapes, types), shapes), names, rows)
+        super().__init__(types, _shapes(shapes, types), names, rows)

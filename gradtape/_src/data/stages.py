@@ -1,7 +1,7 @@
 """The stages of a stream: iterators over iterators. Most do not look at the elements.
 
-As in TensorFlow, an element that fails does not end a stream: the next request continues with the next element. Such are
-`map`, `filter` and the other iterators of Python, and generators in `Resumed`.
+As in TensorFlow, an element that fails does not end a stream: the next request continues with the next element. Python's own
+`map`, `filter` and the like continue by themselves; a generator, which an error ends, is restarted by `Resumed`.
 """
 
 from __future__ import annotations
