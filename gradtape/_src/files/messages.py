@@ -74,12 +74,9 @@ def _classes() -> dict[str, Any]:
         kinds.value.add(name=f"DT_{kind}", number=number)
     for line in filter(None, DEFINITIONS.replace("\n ", " ").splitlines()):
         message, _, fields = line.partition(": ")
-        outer, _, inner = message.rpartition(".")
-        if outer:  # nested message: may be listed before its parent
-            made = next((m for m in file.message_type if m.name == outer), None) or file.message_type.add(name=outer)
-            made = made.nested_type.add(name=inner)
-        else:
-            made = next((m for m in file.message_type if m.name == message), None) or file.message_type.add(name=message)
+        outer, *inner = message.split(".")  # a nested message may be listed before its parent
+        made = next((m for m in file.message_type if m.name == outer), None) or file.message_type.add(name=outer)
+        made = made.nested_type.add(name=inner[0]) if inner else made
         _add_fields(descriptor.FieldDescriptorProto, made, fields)
     pool.Add(file)
     get = package("google.protobuf.message_factory", "Messages").GetMessageClass

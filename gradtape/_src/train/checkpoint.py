@@ -151,7 +151,8 @@ class Checkpoint(Tracked):
         """Restore like `read`, from a checkpoint of `save`; `save_path` may be None, a result of `latest_checkpoint`."""
         if save_path is None:
             return NothingRestored(self)
-        created, _ = self._save_counter is None, self.save_counter  # which is made, as it is restored, too
+        created = self._save_counter is None
+        _ = self.save_counter  # made now, so that it is restored, too
         try:
             return self.read(save_path)
         except BaseException:
