@@ -60,6 +60,16 @@ AT_ONCE = [
     (lambda: D.from_tensor_slices(([0, 1], None)).padded_batch(2), TypeError, "is not a subclass of TensorSpec: `NoneTensorSpec"),
     (lambda: D.range(3).padded_batch(2, padding_values=1.5), TypeError, "does not match type <dtype: 'int64'>"),
     (lambda: D.range(0).map(lambda x: x.numpy()).element_spec, ValueError, "needs values, and there are no elements"),
+    (
+        lambda: D.range(0).group_by_window(lambda x: x, lambda key, group: group.batch(int(key)), 2).element_spec,
+        ValueError,
+        r"passed to Dataset.group_by_window\(\) needs values, and there are no elements",
+    ),
+    (
+        lambda: D.range(0).rejection_resample(lambda x: int(x.numpy()), [0.5, 0.5]).element_spec,
+        ValueError,
+        r"passed to Dataset.rejection_resample\(\) needs values, and there are no elements",
+    ),
 ]  # fmt: skip
 
 

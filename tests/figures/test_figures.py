@@ -10,6 +10,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src import figures
+from gradtape._src.core.base.extras import package
 from gradtape._src.figures import canvas
 
 PNG = b"\x89PNG\r\n"
@@ -162,6 +163,7 @@ def test_labels_are_cut_and_are_no_mathematics():
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    package.cache_clear()
     canvas._figure_class.cache_clear()
     with pytest.raises(ImportError, match=r"Figures need matplotlib, .*: pip install 'matplotlib>=3.9'$"):
         tf.figures.gradient_flow([None], [tf.Variable(0.0)])

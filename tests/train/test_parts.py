@@ -1,6 +1,5 @@
 """Checkpoints in parts, which orbax writes: at once and beside the training, over another one, damaged, by processes."""
 
-import builtins
 import subprocess
 import sys
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.core.base.extras import package
 from gradtape._src.train import parts
 
 pytest.importorskip("orbax.checkpoint")
@@ -144,14 +144,8 @@ def test_an_error_beside_the_training_is_raised_by_the_next_save(tmp_path):
 
 
 def test_without_orbax_the_error_says_what_to_install(tmp_path, monkeypatch):
-    imported = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.partition(".")[0] == "orbax":
-            raise ImportError("No module named 'orbax'")
-        return imported(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "orbax.checkpoint", None)
+    package.cache_clear()
     with pytest.raises(ImportError, match=r"need orbax, .*: pip install 'orbax-checkpoint>=0.11'$"):
         checkpoint().write(tmp_path / "ck", IN_PARTS)
 

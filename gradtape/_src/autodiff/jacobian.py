@@ -101,7 +101,7 @@ class JacobianRows:
             )
         else:
             mend = f"Give chunk_size={fits}: {what}s are then computed so many at a time."
-        raise ResourceExhaustedError(None, None, f"The Jacobian would not fit into memory: {needs}. {mend}")
+        raise ResourceExhaustedError.saying(f"The Jacobian would not fit into memory: {needs}. {mend}")
 
 
 def transposed(program: Program, place: int) -> Program:

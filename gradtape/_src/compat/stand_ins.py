@@ -87,7 +87,7 @@ class StandInClass(abc.ABCMeta):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         message = f"tf.{cls.stands_for} is a name only, for isinstance and annotations. {reason(cls.stands_for)}"
         kind = RAISED.get(cls.stands_for)
-        raise kind(message) if kind else UnimplementedError(None, None, message)
+        raise kind(message) if kind else UnimplementedError.saying(message)
 
     @public
     def __getattr__(cls, name: str) -> Any:

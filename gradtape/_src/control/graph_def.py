@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.programs.function_names import CONST, PLACEHOLDER, VARIABLE
 from gradtape._src.core.tensors.tensor import Tensor, stated_shape
 from gradtape._src.core.tensors.variable_ops import READ
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.files.packages import package
 from gradtape._src.files.protocol import protocol
 from gradtape._src.files.systems import name_of, write_whole
 from gradtape._src.files.tensors import proto_of

@@ -41,20 +41,22 @@ def count(value: Any, what: str) -> Any:
 
 def parallel(value: Any) -> int:
     """Convert `num_parallel_calls` to a number of threads."""
-    number = 1 if value is None else count(value, "num_parallel_calls")
-    if number == AUTOTUNE:
+    if value is None or count(value, "num_parallel_calls") == AUTOTUNE:
         return 1
+    return positive(value, "num_parallel_calls", "num_parallel_calls")
+
+
+def positive(value: Any, what: str, spoken: str) -> int:
+    """Return an integer like `count`; InvalidArgumentError, in which `spoken` names it, unless it is greater than 0."""
+    number = count(value, what)
     if number < 1:
-        raise invalid(f"num_parallel_calls must be greater than zero, received {number}.")
+        raise invalid(f"{spoken} must be greater than zero, received {number}.")
     return number
 
 
 def batch_size(value: Any) -> int:
-    """Check `batch_size` and return it as an int."""
-    size = count(value, "batch_size")
-    if size < 1:
-        raise invalid(f"Batch size must be greater than zero, received {size}.")
-    return size
+    """Return `batch_size` as an int."""
+    return positive(value, "batch_size", "Batch size")
 
 
 def batches(elements: int, size: int, drop: bool) -> int:

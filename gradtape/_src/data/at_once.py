@@ -23,7 +23,7 @@ from gradtape._src.core.values.aval import aval, bytes_of
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.data.calls import ElementCall, apart, arguments
 from gradtape._src.data.plain import NotPlain, content
-from gradtape._src.data.stages import Asked, Stream
+from gradtape._src.data.stages import Asked, Stream, outcomes
 from gradtape._src.data.structure import Element, Nest, flatten
 from gradtape._src.ops.random import seeds
 
@@ -182,7 +182,7 @@ class Mapped(Asked):
 
     def __init__(self, call: ElementCall, batches: Batches, source: Stream, ahead: Callable[[], bool]) -> None:
         self._call, self._batches, self._source, self._ahead = call, batches, source, ahead
-        self._numbered = zip(itertools.count(), iter(lambda: _outcome(source), _END), strict=False)
+        self._numbered = enumerate(outcomes(source))
         self._waiting: deque[tuple[int, Any]] = deque()  # elements, or errors in their place, with their numbers
         self._given: deque[Element] = deque()
         self._last: Element | None = None  # the last result of a single call
@@ -244,7 +244,6 @@ class Mapped(Asked):
         return self._last
 
 
-_END = object()
 debugged = False  # whether functions of datasets run as Python, for each element
 
 
@@ -252,13 +251,3 @@ def debug() -> None:
     """Run the functions of datasets as Python, for each element, from now on."""
     global debugged
     debugged = True
-
-
-def _outcome(source: Stream) -> Any:
-    """Return the next element of a stream, or the error in its place; _END at the end."""
-    try:
-        return next(source)
-    except StopIteration:
-        return _END
-    except Exception as error:
-        return error

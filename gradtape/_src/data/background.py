@@ -38,16 +38,24 @@ def _closes(close: Callable[[], None]) -> None:
     close()
 
 
-def _end(close: Callable[[], None], dropped: bool) -> None:
-    """Call `close`, which waits for threads.
+@contextlib.contextmanager
+def _closing(close: Callable[[], None]) -> Iterator[None]:
+    """Call `close`, which waits for threads, at the end of the context, which is that of a generator.
 
-    After a drop it waits for a limited time, because a user's function may never end. A thread that works for datasets does
-    not wait at all: the garbage collector may have run in the very thread that is waited for.
+    If that is dropped it waits for a limited time, because a user's function may never end. A thread that works for datasets
+    does not wait at all: the garbage collector may have run in the very thread that is waited for.
     """
-    if not dropped or _local.closes or runtime.forked:
-        close()
-    else:
-        _aside(close, 0.0 if _local.works else PATIENCE)
+    dropped = False
+    try:
+        yield
+    except GeneratorExit:
+        dropped = True
+        raise
+    finally:
+        if not dropped or _local.closes or runtime.forked:
+            close()
+        else:
+            _aside(close, 0.0 if _local.works else PATIENCE)
 
 
 def _aside(close: Callable[[], None], seconds: float) -> None:
@@ -132,7 +140,7 @@ def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
 def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
     engine.flush_if_outermost()  # values that are pending here are computed first, as the thread may use them
     worker, around, made = runtime.Worker("gradtape-prefetch"), handed(), queue.SimpleQueue[Any]()
-    wanted, dropped = True, False
+    wanted = True
 
     def make() -> Outcome:
         _works()
@@ -144,7 +152,7 @@ def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
         wanted = False
         worker.end()
 
-    try:
+    with _closing(close):
         for _ in range(size):
             worker.calls.put((make, (), made))
         while True:
@@ -154,11 +162,6 @@ def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
                 return
             worker.calls.put((make, (), made))
             yield result
-    except GeneratorExit:
-        dropped = True
-        raise
-    finally:
-        _end(close, dropped)
 
 
 def mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Iterator[Any]:
@@ -176,8 +179,7 @@ def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int
             return call(index, element)
 
     running: deque[Future[Any]] = deque()
-    dropped = False
-    try:
+    with _closing(lambda: pool.shutdown(cancel_futures=True)):
         while True:
             runtime.check_not_forked()
             for index, item in itertools.islice(numbered, threads - len(running)):
@@ -190,10 +192,3 @@ def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int
                 done = next(future for future in running if future in finished)
             running.remove(done)
             yield done
-    except GeneratorExit:
-        dropped = True
-        raise
-    finally:
-        for future in running:
-            future.cancel()
-        _end(pool.shutdown, dropped)

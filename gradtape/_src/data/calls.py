@@ -38,7 +38,7 @@ from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path, explored
-from gradtape._src.data.ragged import with_shape
+from gradtape._src.data.composite import with_shape
 from gradtape._src.data.structure import (
     SHAPED,
     DatasetSpec,
@@ -50,6 +50,7 @@ from gradtape._src.data.structure import (
     flatten,
     from_specs,
     handed,
+    merged,
     spec_of,
     structure_of,
     with_shapes,
@@ -91,7 +92,7 @@ def failed(error: Exception, what: str, index: int) -> OpError:
             kind = UnknownError
     cut(error)
     said = str(error) if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
-    return kind(None, None, f"{what}, on element {index}: {said}")
+    return kind.saying(f"{what}, on element {index}: {said}")
 
 
 class ElementCall:
@@ -185,19 +186,19 @@ def structure_text(answer: Element) -> str:
     return repr(specs[0] if len(specs) == 1 else tuple(specs))
 
 
-def inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
+def inferred(call: ElementCall, given: ElementStructure) -> Any:
     """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
     It is called on tensors without values, and with symbols for unknown extents: see `core/values/ways`.
     """
     try:
-        return _inferred(call, given, make_empty)
+        return _inferred(call, given)
     except Exception:
         # The call may succeed with values; if not, the error is reported then.
         return None
 
 
-def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> Any:
+def asked_early(call: ElementCall, given: ElementStructure | None) -> Any:
     """Infer the result like `inferred` when a dataset is created. As in TensorFlow, a certain error is raised at once.
 
     None is returned, too, if the structure of the elements is not known yet.
@@ -205,7 +206,7 @@ def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: C
     if given is None:
         return None
     try:
-        return _inferred(call, given, make_empty)
+        return _inferred(call, given)
     except (*LOOKS_AT_VALUES, UnknownExtent):
         return None
     except Exception as error:
@@ -215,16 +216,16 @@ def asked_early(call: ElementCall, given: ElementStructure | None, make_empty: C
         raise
 
 
-def check_flag(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
+def check_flag(call: ElementCall, given: ElementStructure | None) -> None:
     """Raise ValueError if the inferred result of a predicate is no scalar bool."""
-    specs = asked_early(call, given, make_empty)
+    specs = asked_early(call, given)
     if specs is not None and not FLAG.is_compatible_with(specs):
         raise no_flag(repr(specs))
 
 
-def check_dataset(call: ElementCall, given: ElementStructure | None, make_empty: Callable[[Any], Any]) -> None:
+def check_dataset(call: ElementCall, given: ElementStructure | None) -> None:
     """Raise TypeError if the inferred result of a function is no dataset."""
-    specs = asked_early(call, given, make_empty)
+    specs = asked_early(call, given)
     if specs is not None and not isinstance(specs, DatasetSpec):
         raise call.no_dataset(repr(specs))
 
@@ -240,43 +241,37 @@ def complete(given: ElementStructure) -> bool:
     return all(isinstance(s, TensorSpec) and s.shape.is_fully_defined() for s in given.specs if isinstance(s, SHAPED))
 
 
-def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
+def _inferred(call: ElementCall, given: ElementStructure) -> Any:
     refused: list[Exception] = []
     unranked = any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED))
     # Code that uses extents as numbers fails on None.
     for shows in () if unranked else (False,) if complete(given) else (False, True):
-        asked = functools.partial(_on_symbols, call, given, make_empty)
+        asked = functools.partial(_on_symbols, call, given)
         ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows)
-        found = [_stated(specs, path) for specs, path in ways]
-        if found and all(_alike(found[0], other) for other in found):
-            return functools.reduce(common, found)
+        found = [from_specs(_stated(specs, path)) for specs, path in ways]
+        with contextlib.suppress(TypeError):  # the ways have results of different nests or dtypes
+            if found:
+                return functools.reduce(merged, found).element_spec
         refused += errors
     reason = refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
     if isinstance(reason, (*LOOKS_AT_VALUES, UnknownExtent)):
         with contextlib.suppress(Exception):  # the call may succeed with values
-            return hooks.graphs.described(lambda made: _specs_for(call, given, make_empty, made))
+            return hooks.graphs.described(lambda made: _specs_for(call, given, made))
     raise reason
 
 
-def _alike(first: Any, second: Any) -> bool:
-    """Return whether two results have the same nest, classes and dtypes."""
-    one, other = from_specs(first), from_specs(second)
-    kinds = [[(type(s), getattr(s, "dtype", None)) for s in structure.specs] for structure in (one, other)]
-    return one.nest == other.nest and kinds[0] == kinds[1]
-
-
-def _on_symbols(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
+def _on_symbols(call: ElementCall, given: ElementStructure) -> Any:
     scope = Scope()
     scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # random numbers and elements are not drawn
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
-        result = _specs_for(call, given, make_empty, unvalued)
+        result = _specs_for(call, given, unvalued)
     for variable, _ in scope.variables.values():  # elements carry no history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
     return result
 
 
-def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], made: Maker) -> Any:
-    return call.on_symbols(given.nest.unflatten([_placeholder(spec, make_empty, made) for spec in given.specs]))
+def _specs_for(call: ElementCall, given: ElementStructure, made: Maker) -> Any:
+    return call.on_symbols(given.nest.unflatten([_placeholder(spec, made) for spec in given.specs]))
 
 
 def unvalued(shape: Any, dtype: Any) -> EagerTensor:
@@ -285,23 +280,22 @@ def unvalued(shape: Any, dtype: Any) -> EagerTensor:
     return EagerTensor(leaf(aval(extents, as_dtype(dtype).numpy), None))
 
 
-def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
+def without_values(structure: ElementStructure) -> Any:
     """Return placeholders for a nest of tensors, for the inference of shapes."""
-    structure = from_specs(specs)
-    return structure.nest.unflatten([_placeholder(spec, make_empty, unvalued) for spec in structure.specs])
+    return structure.nest.unflatten([_placeholder(spec, unvalued) for spec in structure.specs])
 
 
-def _placeholder(spec: Any, make_empty: Callable[[Any], Any], made: Maker) -> Any:
+def _placeholder(spec: Any, made: Maker) -> Any:
     if isinstance(spec, NoneTensorSpec):
         return None
     if isinstance(spec, DatasetSpec):
-        return make_empty(spec.element_spec)
+        return spec.stand_in()
     if isinstance(spec, SparseTensorSpec):
         shape = [unknown() if known is None else known for known in spec.shape]
         return SparseTensor(made([count := unknown(), len(shape)], np.int64), made([count], spec.dtype), tuple(shape))
     if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
         parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
-        return nest.unflatten(how, [_placeholder(part, make_empty, made) for part in parts])
+        return nest.unflatten(how, [_placeholder(part, made) for part in parts])
     return made(spec.shape, spec.dtype)
 
 
@@ -335,21 +329,6 @@ def _spec_without_value(item: Any) -> Any:
         return item._type_spec
     value = tensor(item)
     return TensorSpec(value.shape if engine.graph_around() is not None else extents_of(value), value.dtype)
-
-
-def common(first: Any, second: Any) -> Any:
-    """Return the most specific specs that match both results."""
-    specs, how = flatten(first)
-    others, _ = flatten(second)
-    return how.unflatten([_common_spec(a, b) for a, b in zip(specs, others, strict=True)])
-
-
-def _common_spec(a: Any, b: Any) -> Any:
-    if isinstance(a, SHAPED):
-        return with_shape(a, a.shape.most_specific_compatible_shape(b.shape))
-    if isinstance(a, DatasetSpec):
-        return DatasetSpec(common(a.element_spec, b.element_spec))
-    return a
 
 
 def from_one(example: Element) -> ElementStructure:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import gzip
-import io
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +25,6 @@ from gradtape._src.files.csv import check_defaults, columns_of, delimiter_of, fi
 from gradtape._src.files.ops import of_bytes
 from gradtape._src.files.parsing import parse_example
 from gradtape._src.files.records import text_lines
-from gradtape._src.files.systems import open_bytes
 
 # A column gets the first dtype that fits all of its values.
 INFERRED = dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string
@@ -185,31 +181,23 @@ class _Table:
         self, names: list[str], compression: str | None, encoding: str, delimiter: str, quotes: bool, header: bool
     ) -> None:
         self._names, self._compression, self._encoding, self._header = names, compression, encoding, header
-        self._options: Any = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
+        self._delimiter, self._quotes = delimiter, quotes
 
-    def _rows(self, name: str, first: int) -> Generator[list[str], None, None]:
+    def _rows(self, name: str, first: int) -> Iterator[list[str]]:
         if self._compression not in (None, "", "GZIP"):
             raise ValueError(
                 f"`compression_type` = {self._compression!r} is not supported where names or dtypes of columns are inferred. "
                 "Give `column_names` and `column_defaults`."
             )
-        with open_bytes(name) as file:
-            read: Any = gzip.GzipFile(fileobj=file) if self._compression else file
-            with io.TextIOWrapper(read, self._encoding, newline="") as lines:
-                yield from itertools.islice(csv.reader(lines, **self._options), first, None)
-
-    def _all(self) -> Generator[list[str], None, None]:
-        for name in self._names:
-            yield from self._rows(name, int(self._header))
+        records = (record.decode(self._encoding) for record in _records(name, self._compression or "", self._quotes))
+        quoting: Any = csv.QUOTE_MINIMAL if self._quotes else csv.QUOTE_NONE
+        return itertools.islice(csv.reader(records, delimiter=self._delimiter, quoting=quoting), first, None)
 
     def header(self) -> list[str]:
         """Return the column names in the first line of each file; ValueError unless all agree."""
         if not self._header:
             raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")
-        found = []
-        for name in self._names:
-            with contextlib.closing(self._rows(name, 0)) as rows:
-                found.append(next(rows, []))
+        found: list[list[str]] = [next(self._rows(name, 0), []) for name in self._names]
         if any(columns != found[0] for columns in found):
             raise ValueError("All input CSV files must have the same column names in the header row.")
         return found[0]
@@ -217,15 +205,13 @@ class _Table:
     def defaults(self, kept: Sequence[int], width: int, na_value: str, most: int | None) -> list[Tensor]:
         """Return a default for each of the columns `kept`, 0 or "", of the dtype that fits its values in the first rows."""
         kinds = dict.fromkeys(kept, -1)
-        with contextlib.closing(self._all()) as rows:
-            for number, row in enumerate(itertools.islice(rows, most), 1):
-                if len(row) != width:
-                    raise ValueError(
-                        f"Problem inferring types: CSV row {number} has {len(row)} number of fields. Expected: {width}."
-                    )
-                for at in kept:
-                    if row[at] not in ("", na_value):
-                        kinds[at] = next(k for k in range(max(kinds[at], 0), len(INFERRED)) if _fits(row[at], INFERRED[k]))
+        rows = itertools.chain.from_iterable(self._rows(name, int(self._header)) for name in self._names)
+        for number, row in enumerate(itertools.islice(rows, most), 1):
+            if len(row) != width:
+                raise ValueError(f"Problem inferring types: CSV row {number} has {len(row)} number of fields. Expected: {width}.")
+            for at in kept:
+                if row[at] not in ("", na_value):
+                    kinds[at] = next(k for k in range(max(kinds[at], 0), len(INFERRED)) if _fits(row[at], INFERRED[k]))
         texts = -1, len(INFERRED) - 1
         return [constant([""]) if kinds[at] in texts else constant([0], INFERRED[kinds[at]]) for at in kept]
 

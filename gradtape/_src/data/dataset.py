@@ -26,10 +26,9 @@ from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
-from gradtape._src.data.in_graphs import in_graphs
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
-from gradtape._src.data.pipeline import ANYWHERE, NOWHERE
+from gradtape._src.data.pipeline import ANYWHERE, NOWHERE, in_graphs
 from gradtape._src.data.rows import Numbers, Slices
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import (
@@ -175,10 +174,13 @@ class Dataset(Filing):
             )
 
         asks = any(member._asks for member in members)
-        start, options = partial(_zipped, members, outer), merged_options(m._options for m in members)
-        return Dataset(start, structure, count, "_ZipDataset", options=options, asks=asks).reaching(
-            lambda: min([member.reach() for member in members])
-        )
+        options = merged_options(m._options for m in members)
+
+        def start() -> Stream:
+            return stages.zipped([member.elements() for member in members], outer)
+
+        made = Dataset(start, structure, count, "_ZipDataset", options=options, asks=asks)
+        return made.reaching(lambda: min([member.reach() for member in members]))
 
     @staticmethod
     @public
@@ -269,8 +271,7 @@ class Dataset(Filing):
             total = INFINITE_CARDINALITY if self._count else 0
         else:
             total = self._count * times if self._count >= 0 else self._count if times else 0
-        start = partial(stages.repeated, self._start, times)
-        return self._alike(Dataset(start, lambda: self.structure, total, "_RepeatDataset", self._rows, self._options, self._asks))
+        return self._then("_RepeatDataset", partial(stages.repeated, self._start, times), count=total, rows=self._rows)
 
     @in_graphs
     @public
@@ -300,11 +301,9 @@ class Dataset(Filing):
             total = UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in counts else sum(counts)
         asks = self._asks or dataset._asks
         structure = (lambda: structure_of_all([self, dataset])) if asks else structure_of_all([self, dataset])
-
-        def start() -> Stream:
-            return stages.concatenated(self.elements(), dataset.elements)
-
-        return self._then("_ConcatenateDataset", start, structure, total, asks)
+        return self._then(
+            "_ConcatenateDataset", lambda: stages.concatenated(self.elements(), dataset.elements), structure, total, asks
+        )
 
     @public
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
@@ -318,8 +317,9 @@ class Dataset(Filing):
                 "CacheDataset", lambda: saving.kept(f"{path}.cache", self.elements, lambda: self.structure, self.known)
             )
         cached = stages.Cache(self._start, self._count)
-        made = Dataset(cached, lambda: self.structure, self._count, "CacheDataset", self._rows, self._options, self._asks)
-        return made.reaching(lambda: self.reach() if cached.elements is None else ANYWHERE)
+        return self._then("CacheDataset", cached, rows=self._rows).reaching(
+            lambda: self.reach() if cached.elements is None else ANYWHERE
+        )
 
     @public
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
@@ -355,7 +355,7 @@ class Dataset(Filing):
         call = ElementCall(map_func, "Dataset.map()")
         ordered = self._options.deterministic is not False if deterministic is None else deterministic
 
-        specs, batches = calls.asked_early(call, self.known, Dataset.unknown), at_once.Batches(call)
+        specs, batches = calls.asked_early(call, self.known), at_once.Batches(call)
 
         def start() -> Stream:
             if threads == 1:
@@ -369,55 +369,37 @@ class Dataset(Filing):
 
     def _after(self, call: ElementCall) -> ElementStructure:
         """Return the structure of the results of a function."""
-        specs = calls.inferred(call, self.structure, Dataset.unknown)
+        specs = calls.inferred(call, self.structure)
         if specs is not None:
             return from_specs(specs)
-        return calls.from_one(call.begun()(0, self._first(call.what)))
-
-    def _first(self, what: str) -> Any:
-        if (first := stages.glanced(self.elements)) is not None:
-            return first
-        raise ValueError(
-            f"The element_spec is not known: the function passed to {what} needs values, and there are no elements. Give it "
-            "tf.* functions only, or elements."
-        )
+        return calls.from_one(call.begun()(0, stages.glanced(self.elements, call.what)))
 
     @in_graphs
     @public
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements for which `predicate` returns True, a scalar bool tensor (ValueError for anything else)."""
-        call = ElementCall(predicate, "Dataset.filter()")
-        calls.check_flag(call, self.known, Dataset.unknown)
-
-        def start() -> Stream:
-            return stages.kept(enumerate(self.elements()), call.begun().flag)
-
-        return self._then("_FilterDataset", start, count=UNKNOWN_CARDINALITY)
+        return self._kept("_FilterDataset", ElementCall(predicate, "Dataset.filter()"), filter)
 
     @public
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements before the first for which `predicate` returns False."""
-        call = ElementCall(predicate, "Dataset.take_while()")
-        calls.check_flag(call, self.known, Dataset.unknown)
+        return self._kept("_TakeWhileDataset", ElementCall(predicate, "Dataset.take_while()"), itertools.takewhile)
+
+    def _kept(self, kind: str, call: ElementCall, how: Callable[..., Stream]) -> Dataset:
+        """Return a dataset of the elements that `how`, which is `filter` or `takewhile`, keeps by a predicate."""
+        calls.check_flag(call, self.known)
 
         def start() -> Stream:
             flag = call.begun().flag
-            return map(itemgetter(1), itertools.takewhile(lambda numbered: flag(*numbered), enumerate(self.elements())))
+            return map(itemgetter(1), how(lambda numbered: flag(*numbered), enumerate(self.elements())))
 
-        return self._then("_TakeWhileDataset", start, count=UNKNOWN_CARDINALITY)
+        return self._then(kind, start, count=UNKNOWN_CARDINALITY)
 
     @in_graphs
     @public
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Concatenate the datasets that `map_func` returns for the elements."""
-        call = ElementCall(map_func, "Dataset.flat_map()")
-        calls.check_dataset(call, self.known, Dataset.unknown)
-
-        def start() -> Stream:
-            datasets = map(call.begun().dataset, itertools.count(), self.elements())
-            return stages.chained(map(Dataset.elements, datasets))
-
-        return self._then("_FlatMapDataset", start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
+        return self._of_datasets("_FlatMapDataset", ElementCall(map_func, "Dataset.flat_map()"), stages.chained)
 
     @in_graphs
     @public
@@ -438,38 +420,40 @@ class Dataset(Filing):
         cycle = AUTOTUNE if cycle_length is None else arguments.count(cycle_length, "cycle_length")
         if cycle == AUTOTUNE:
             cycle = os.cpu_count() or 1
-        block = 1 if block_length is None else arguments.count(block_length, "block_length")
-        for value, what in ((cycle, "cycle_length"), (block, "block_length")):
-            if value < 1:
-                raise invalid(f"{what} must be greater than zero, received {value}.")
+        cycle = arguments.positive(cycle, "cycle_length", "cycle_length")
+        block = 1 if block_length is None else arguments.positive(block_length, "block_length", "block_length")
         if (threads := arguments.parallel(num_parallel_calls)) > cycle:
             raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
+        kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"
         call = ElementCall(map_func, "Dataset.interleave()")
-        calls.check_dataset(call, self.known, Dataset.unknown)
+        return self._of_datasets(kind, call, lambda streams: stages.Interleaved(streams, cycle, block))
+
+    def _of_datasets(self, kind: str, call: ElementCall, joined: Callable[[Stream], Stream]) -> Dataset:
+        """Return a dataset of the elements of all datasets that a function returns; `joined` makes one stream of theirs."""
+        calls.check_dataset(call, self.known)
 
         def start() -> Stream:
-            numbers, made = itertools.count(), call.begun()
-            return stages.Interleaved(self.elements(), lambda item: made.dataset(next(numbers), item).elements(), cycle, block)
+            datasets = map(call.begun().dataset, itertools.count(), self.elements())
+            return joined(map(Dataset.elements, datasets))
 
-        kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"
         return self._then(kind, start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
 
     def _inside(self, call: ElementCall) -> ElementStructure:
         """Return the structure of the elements of the datasets that a function returns."""
-        specs = calls.inferred(call, self.structure, Dataset.unknown)
+        specs = calls.inferred(call, self.structure)
         if isinstance(specs, DatasetSpec):
             return from_specs(specs.element_spec)
-        return call.begun().dataset(0, self._first(call.what)).structure
+        return call.begun().dataset(0, stages.glanced(self.elements, call.what)).structure
 
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Run `state = reduce_func(state, element)` over all elements; return the last state, a nest of tensors."""
         call = ElementCall(reduce_func, "Dataset.reduce()").begun()
         if tracing.is_asked_for_shapes():
-            return folding.last_state(call, initial_state, self.structure, Dataset.unknown)
+            return folding.last_state(call, initial_state, self.structure)
         state = element(initial_state)
         if self.known is not None:
-            calls.asked_early(call, self._with_state(state), Dataset.unknown)
+            calls.asked_early(call, self._with_state(state))
         return handed(folding.reduced(call, state, self.elements()))
 
     @public
@@ -478,22 +462,23 @@ class Dataset(Filing):
         first = element(initial_state)
         call = ElementCall(scan_func, "Dataset.scan()")
         if self.known is not None:
-            folding.check(calls.asked_early(call, self._with_state(first), Dataset.unknown), first)
-
-        def start() -> Stream:
-            return folding.scanned(call.begun(), first, self.elements())
-
-        return self._then("_ScanDataset", start, lambda: self._scan_structure(call, first), asks=True)
+            folding.check(calls.asked_early(call, self._with_state(first)), first)
+        return self._then(
+            "_ScanDataset",
+            lambda: folding.scanned(call.begun(), first, self.elements()),
+            lambda: self._scan_structure(call, first),
+            asks=True,
+        )
 
     def _with_state(self, first: Any) -> ElementStructure:
         state = structure_of(first)
         return ElementStructure(joined(PAIR, (state.nest, self.structure.nest)), (*state.specs, *self.structure.specs))
 
     def _scan_structure(self, call: ElementCall, first: Any) -> ElementStructure:
-        specs = calls.inferred(call, self._with_state(first), Dataset.unknown)
+        specs = calls.inferred(call, self._with_state(first))
         if specs is not None and type(specs) is tuple and len(specs) == 2:
             return from_specs(specs[1])
-        return calls.from_one(next(folding.scanned(call.begun(), first, iter([self._first(call.what)]))))
+        return calls.from_one(next(folding.scanned(call.begun(), first, iter([stages.glanced(self.elements, call.what)]))))
 
     @public
     def apply(self, transformation_func: Callable[[Dataset], Dataset], name: str | None = None) -> Dataset:
@@ -582,10 +567,6 @@ def cardinality(dataset: Dataset) -> Tensor:
     3
     """
     return dataset.cardinality()
-
-
-def _zipped(members: list[Dataset], outer: Any) -> Stream:
-    return stages.zipped([member.elements() for member in members], outer)
 
 
 def _members(datasets: Any) -> list[Dataset]:

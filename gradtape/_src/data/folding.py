@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,8 @@ import numpy as np
 from gradtape._src.core.base.errors import NeedsValues
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.values.dtypes import as_dtype
-from gradtape._src.data.calls import ElementCall, common, inferred, specs_without_values, structure_text, without_values
-from gradtape._src.data.stages import Resumed
-from gradtape._src.data.structure import LEAF, PAIR, Element, ElementStructure, from_specs, joined, structure_of
+from gradtape._src.data.calls import ElementCall, inferred, specs_without_values, structure_text, without_values
+from gradtape._src.data.structure import LEAF, PAIR, Element, ElementStructure, from_specs, joined, merged, structure_of
 
 
 def reduced(call: ElementCall, state: Element, source: Iterator[Element]) -> Element:
@@ -22,33 +22,33 @@ def reduced(call: ElementCall, state: Element, source: Iterator[Element]) -> Ele
     return state
 
 
-def last_state(call: ElementCall, state: Any, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
+def last_state(call: ElementCall, state: Any, given: ElementStructure) -> Any:
     """Return a placeholder for the last state, for the inference of shapes: it matches the first state and all later ones."""
-    specs, before = specs_without_values(state), None
-    while specs != before:
-        before = specs
-        after = inferred(call, from_specs((before, given.element_spec)), make_empty)
+    known, before = from_specs(specs_without_values(state)), None
+    while known != before:
+        before = known
+        after = inferred(call, from_specs((before.element_spec, given.element_spec)))
         if after is None:
             raise NeedsValues("the state of Dataset.reduce() depends on values")
-        check_types("reduce_func", from_specs(before).specs, from_specs(after).specs)
-        specs = common(before, after)
-    return without_values(specs, make_empty)
+        check_types("reduce_func", before.specs, from_specs(after).specs)
+        known = merged(before, from_specs(after))
+    return without_values(known)
 
 
 def scanned(call: ElementCall, state: Element, source: Iterator[Element]) -> Iterator[Element]:
     """Return the outputs of `state, output = call(state, element)`."""
-    return Resumed(_scanned, call, [state], enumerate(source))
 
-
-def _scanned(call: ElementCall, last: list[Element], numbered: Iterator[tuple[int, Element]]) -> Iterator[Element]:
-    for index, item in numbered:
-        arrays, how = call(index, together(last[0], item))
+    def output(index: int, item: Element) -> Element:
+        nonlocal state
+        arrays, how = call(index, together(state, item))
         parts = how.children() if how.type is tuple else []
         if len(parts) != 2:
             raise no_pair(structure_text((arrays, how)))
         size = parts[0].num_leaves
-        last[0] = same_state(last[0], (arrays[:size], parts[0]), "scan_func")
-        yield arrays[size:], parts[1]
+        state = same_state(state, (arrays[:size], parts[0]), "scan_func")
+        return arrays[size:], parts[1]
+
+    return itertools.starmap(output, enumerate(source))
 
 
 def check(specs: Any, state: Element) -> None:

@@ -20,9 +20,9 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, calls, stages
 from gradtape._src.data.calls import ElementCall
+from gradtape._src.data.composite import Ragged, ragged_spec
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape._src.data.pipeline import Pipeline
-from gradtape._src.data.ragged import Ragged, ragged_spec
 from gradtape._src.data.rows import Numbers
 from gradtape._src.data.stages import Resumed, Stream
 from gradtape._src.data.structure import (
@@ -31,7 +31,6 @@ from gradtape._src.data.structure import (
     DatasetSpec,
     Element,
     ElementStructure,
-    flatten,
     from_specs,
     handed,
     joined,
@@ -49,20 +48,21 @@ class Grouping(Pipeline):
     def unbatch(self, name: str | None = None) -> Self:
         """Return the rows of each element as elements."""
 
+        def lengths() -> set[Any]:
+            return {s.shape[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank != 0}
+
         def structure() -> ElementStructure:
-            lengths = {s.shape[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank != 0} - {None}
-            if len(lengths) > 1:
-                raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(lengths)}.")
+            if len(stated := lengths() - {None}) > 1:
+                raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(stated)}.")
             if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
                 raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
             return with_shapes(self.structure, lambda shape: shape[1:])
 
+        count = self._count
         if self.known is not None:
             structure()
-        count = self._count
         if count >= 0:
-            specs = [] if self._asks else [s for s in self.structure.specs if isinstance(s, TensorSpec)]
-            length, *others = {spec.shape[0] for spec in specs} or {None}
+            length, *others = {None} if self._asks else lengths() or {None}
             count = UNKNOWN_CARDINALITY if others or length is None else count * length
         return self._then("_UnbatchDataset", lambda: stages.unbatched(self.elements()), structure, count)
 
@@ -73,12 +73,9 @@ class Grouping(Pipeline):
 
         Nested elements give a nest of datasets. The last windows may be smaller, or are dropped.
         """
-        length = arguments.count(size, "size")
-        step = length if shift is None else arguments.count(shift, "shift")
-        apart, drop = arguments.count(stride, "stride"), bool(drop_remainder)
-        for value, what in ((length, "size"), (step, "shift"), (apart, "stride")):
-            if value < 1:
-                raise invalid(f"Window {what} must be greater than zero, received {value}.")
+        length = arguments.positive(size, "size", "Window size")
+        step = length if shift is None else arguments.positive(shift, "shift", "Window shift")
+        apart, drop = arguments.positive(stride, "stride", "Window stride"), bool(drop_remainder)
 
         def start() -> Stream:
             return map(self._as_datasets, stages.windows(self.elements(), length, step, apart, drop))
@@ -179,10 +176,10 @@ class Grouping(Pipeline):
             return Resumed(_grouped, enumerate(self.elements()), key_of, sized, reduced, {}, [])
 
         def structure() -> ElementStructure:
-            specs = calls.inferred(reduce, of_key(self.element_spec), self.unknown)
+            specs = calls.inferred(reduce, of_key(self.element_spec))
             if isinstance(specs, DatasetSpec):
                 return from_specs(specs.element_spec)
-            return calls.from_one(next(start()))
+            return calls.from_one(stages.glanced(start, reduce.what))
 
         return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
 
@@ -220,12 +217,9 @@ class Grouping(Pipeline):
                 if number == len(bounds):
                     raise invalid("When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries).")
                 filler = bounds[number] - 1
-            shapes = padded_shapes
-            if shapes is None:
-                specs, how = flatten(group.element_spec)
-                shapes = how.unflatten([spec.shape for spec in specs])
-            leaves, how = _shapes(shapes, group.structure)
-            filled = how.unflatten([_filled(shape, filler) for shape in leaves])
+            how, specs = group.structure.nest, group.structure.specs
+            shapes = [spec.shape for spec in specs] if padded_shapes is None else nest.flatten_up_to(how, padded_shapes)
+            filled = how.unflatten([_filled(shape, filler) for shape in shapes])
             return group.padded_batch(sizes[number], filled, padding_values, drop_remainder)
 
         def start() -> Stream:
@@ -267,8 +261,8 @@ class Grouping(Pipeline):
             return Resumed(_resampled, *state, random.Random(origin()).random)
 
         def structure() -> ElementStructure:
-            specs = calls.inferred(label, self.structure, self.unknown)
-            first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(next(start())[:1])
+            specs = calls.inferred(label, self.structure)
+            first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(stages.glanced(start, label.what))
             return ElementStructure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
 
         return self._then("_MapDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
@@ -328,12 +322,6 @@ def _grouped(
             running.append(reduced(number, groups.pop(number)[1]))
 
 
-def _shapes(shapes: Any, structure: ElementStructure) -> tuple[list[Any], Any]:
-    """Return the shapes for the leaves of an element, and their nest."""
-    how = structure.nest
-    return nest.flatten_up_to(how, shapes), how
-
-
 def _filled(shape: Any, filler: int | None) -> list[int | None]:
     return [filler if extent is None else extent for extent in TensorShape(shape).as_list()]
 
@@ -356,14 +344,7 @@ def _resampled(
 
 
 def _without_errors(source: Stream) -> Stream:
-    while True:
-        try:
-            item = next(source)
-        except StopIteration:
-            return
-        except Exception:
-            continue
-        yield item
+    return filter(lambda outcome: not isinstance(outcome, Exception), stages.outcomes(source))
 
 
 def _as_rows(specs: Sequence[Any], item: Element) -> Element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.data.optional import Optional
 from gradtape._src.data.place import Place
-from gradtape._src.data.structure import as_numpy, handed
+from gradtape._src.data.structure import as_numpy, from_specs, handed
 
 if TYPE_CHECKING:
     from gradtape._src.data.pipeline import Pipeline
@@ -127,12 +127,6 @@ class OwnedIterator(ElementIterator, Iterator):
     next = ElementIterator.get_next
 
 
-class Described(NamedTuple):
-    """The known part of the dataset of a placeholder iterator."""
-
-    element_spec: Any
-
-
 class IteratorSpec(ElementIteratorSpec):
     """The spec of iterators whose elements have the specs `element_spec`, for the `input_signature` of a function.
 
@@ -156,7 +150,7 @@ class IteratorSpec(ElementIteratorSpec):
         return OwnedIterator
 
     def _described(self, iterator: Any) -> None:
-        iterator._dataset = Described(self._element_spec)
+        iterator._dataset = from_specs(self._element_spec)
 
 
 @public

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
@@ -221,7 +222,4 @@ class Options(Settings):
 
 def merged_options(options: Iterable[Options]) -> Options:
     """Return the options of a dataset that combines several."""
-    result = Options()
-    for each in options:
-        result = result.merge(each)
-    return result
+    return functools.reduce(Options.merge, options, Options())

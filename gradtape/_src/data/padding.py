@@ -11,9 +11,11 @@ from gradtape._src.core.base.errors import DataLossError, invalid
 from gradtape._src.core.declarations.spec import TensorSpec, TypeSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.structure import Element, ElementStructure, Nest, element, printed
+from gradtape._src.data.structure import Element, ElementStructure, Nest, element
+from gradtape._src.files.ops import padded
 
 
 class Padding:
@@ -114,14 +116,8 @@ def _padded(column: Sequence[np.ndarray], extents: list[int | None], fill: Any) 
     largest = [max([array.shape[axis] for array in column]) for axis in range(len(extents))]
     wanted = [most if extent is None else extent for most, extent in zip(largest, extents, strict=True)]
     if any(most > extent for most, extent in zip(largest, wanted, strict=True)):
-        raise DataLossError(
-            None,
-            None,
+        raise DataLossError.saying(
             f"Attempted to pad to a smaller size than the input element: an element has extents up to {printed(largest)}, "
-            f"padded_shapes asks for {printed(wanted)}.",
+            f"padded_shapes asks for {printed(wanted)}."
         )
-    result = np.full([len(column), *wanted], fill, column[0].dtype)
-    for row, array in enumerate(column):
-        place: tuple[int | slice, ...] = (row, *[slice(extent) for extent in array.shape])
-        result[place] = array
-    return result
+    return padded(column, wanted, fill, column[0].dtype)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from gradtape._src.control.given import of_calls
+from gradtape._src.core.base import hooks, naming
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Trackable
 from gradtape._src.core.declarations.spec import TensorSpec
@@ -17,8 +18,9 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.data.calls import from_one
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
+from gradtape._src.data.place import Glance
 from gradtape._src.data.rows import Rows
-from gradtape._src.data.stages import Start, Stream, glanced
+from gradtape._src.data.stages import Start, Stream
 from gradtape._src.data.structure import DatasetSpec, Element, Elements, ElementStructure, from_specs, no_arrays, structure_of
 
 PLAIN = frozenset(
@@ -33,6 +35,23 @@ SOURCES = frozenset(("_CounterDataset", "_RangeDataset", "_TensorDataset", "_Ten
 QUIET = PLAIN | {"_ParallelBatchDataset", "_ShardDataset", "_ShuffleDataset", "_UnbatchDataset", "_ZipDataset"}
 """Kinds for which it cannot be observed when elements are taken, if it cannot for their sources."""
 NOWHERE, IN_A_PASS, ANYWHERE = range(3)  # how far early taking of elements is unobservable: a shuffle draws when a pass begins
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_graphs(method: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a method that returns a dataset, so that a TensorFlow 1 graph under construction defers the call."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if naming.open_graphs:
+            made: R = hooks.graphs.dataset(method, args, kwargs)
+            return made
+        return method(*args, **kwargs)
+
+    return call
 
 
 class Pipeline(Elements, Trackable):
@@ -98,7 +117,10 @@ class Pipeline(Elements, Trackable):
     def ranked_spec(self) -> Any:
         """The `element_spec`; if it has unknown ranks, that with the ranks of the first element."""
         known = all(spec.shape.rank is not None for spec in self.structure.specs if isinstance(spec, TensorSpec))
-        first = None if known else glanced(self.elements)
+        if known:
+            return self.element_spec
+        with Glance().open():
+            first = next(iter(self.elements()), None)
         return self.element_spec if first is None else from_one(first).element_spec
 
     @property
@@ -159,10 +181,9 @@ class Pipeline(Elements, Trackable):
     @public
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """Return the same dataset with `options` merged into its own."""
-        merged_options = self._options.merge(options)
-        return self._alike(
-            self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
-        )
+        made = self._then("_OptionsDataset", self._start, self._known, rows=self._rows)
+        made._options = self._options.merge(options)
+        return made
 
     @classmethod
     def holding(cls, items: list[Element], structure: ElementStructure | None = None) -> Self:
@@ -190,16 +211,17 @@ class Pipeline(Elements, Trackable):
         structure: Any = None,
         count: int | None = None,
         asks: bool = False,
+        rows: Rows | None = None,
     ) -> Self:
-        """Return a dataset of another stream of elements. Arguments that are not given are those of this dataset."""
+        """Return a dataset of another stream: of elements, or of numbers of `rows`.
+
+        A structure and a count that are not given are those of this dataset. Each call creates a new one if it does for this one.
+        """
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
-        return self._alike(self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks))
-
-    def _alike(self, made: Self) -> Self:
-        """Mark a dataset as derived from this one, so that each call creates a new one if it does for this one."""
-        made.reach = lambda: self._reach_of(made._kind)
-        numbered = made._kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
+        made = self._made(start, structure, count, kind, rows, self._options, asks or self._asks)
+        made.reach = lambda: self._reach_of(kind)
+        numbered = kind == "_ZipDataset"  # by `enumerate`; `zip` has several datasets, and does not call this
         made.made_anew = self.made_anew or (made.made_anew and not numbered)
         return made
 
@@ -217,8 +239,4 @@ class Pipeline(Elements, Trackable):
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
         """Return a dataset of the same elements, selected or reordered by `choose`, which does not look at them."""
-
-        def start() -> Stream:
-            return choose(self._start())
-
-        return self._alike(self._made(start, lambda: self.structure, count, kind, self._rows, self._options, self._asks))
+        return self._then(kind, lambda: choose(self._start()), count=count, rows=self._rows)

@@ -77,7 +77,7 @@ class Place:
             place._saved = [(str(own), int(number)) for own, number in saved["seeds"]]
             return int(saved["given"]), place
         except (ValueError, KeyError, TypeError) as error:
-            raise DataLossError(None, None, f"What a checkpoint has for an iterator is not the place of one: {error}.") from error
+            raise DataLossError.saying(f"What a checkpoint has for an iterator is not the place of one: {error}.") from error
 
 
 class Glance(Place):

@@ -17,6 +17,7 @@ from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes as known_dtypes
 from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.files.ops import padded
 from gradtape._src.ops.random import philox, seeds
 
 Row = tuple[np.ndarray, ...]
@@ -42,7 +43,7 @@ class Rows:
         with self._changed:
             for place, row in enumerate(rows):
                 if (self.closed and not place) or (self._changed.wait_for(self._has_room) and self.cancelled):
-                    raise CancelledError(None, None, f"{self.kind} is closed.")
+                    raise CancelledError.saying(f"{self.kind} is closed.")
                 self.rows.append(row)
                 self._changed.notify_all()
 
@@ -63,7 +64,7 @@ class Rows:
                         break
                     else:
                         why = f"has insufficient elements (requested {count}, current size {len(taken)})"
-                        raise OutOfRangeError(None, None, f"{self.kind} is closed and {why}")
+                        raise OutOfRangeError.saying(f"{self.kind} is closed and {why}")
             except BaseException:  # an interrupt too loses no element
                 self.rows[:0] = taken
                 raise
@@ -80,7 +81,8 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _shapes(shapes: Any, types: Sequence[Any]) -> list[TensorShape]:
+def _shapes(shapes: Any, types: Sequence[Any], padded: bool = False) -> list[TensorShape]:
+    """Return the shape of each component; ValueError for open extents, unless elements are padded."""
     if shapes is None:
         return [TensorShape(None)] * len(types)
     if isinstance(shapes, TensorShape) or not any(isinstance(s, (list, tuple, TensorShape)) for s in _listed(shapes)):
@@ -89,13 +91,10 @@ def _shapes(shapes: Any, types: Sequence[Any]) -> list[TensorShape]:
         raise ValueError(
             f"Shapes must be provided for all components, but received {len(types)} dtypes and {len(shapes)} shapes."
         )
-    return list(map(TensorShape, shapes))
-
-
-def _full(shapes: list[TensorShape], stated: Any) -> list[TensorShape]:
-    if stated is not None and not all(shape.is_fully_defined() for shape in shapes):
-        raise ValueError(f"All shapes must be fully defined: {shapes}. A PaddingFIFOQueue takes others.")
-    return shapes
+    found = list(map(TensorShape, shapes))
+    if not padded and not all(shape.is_fully_defined() for shape in found):
+        raise ValueError(f"All shapes must be fully defined: {found}. A PaddingFIFOQueue takes others.")
+    return found
 
 
 class QueueBase:
@@ -155,9 +154,14 @@ class QueueBase:
             raise invalid_for(op, f"An element has {len(self._types)} components, received {len(vals)}: give a value for each.")
         return [tensor(value, dtype) for value, dtype in zip(vals, self._types, strict=True)]
 
-    def _effect(self, run: Callable[..., list[np.ndarray]], inputs: Sequence[Tensor]) -> Any:
+    def _effect(self, run: Callable[[list[np.ndarray]], None], inputs: Sequence[Tensor]) -> Any:
         """Call a function that returns nothing; in a graph return the Operation."""
-        effect(run, inputs, [])
+
+        def called(arrays: list[np.ndarray]) -> list[np.ndarray]:
+            run(arrays)
+            return []
+
+        effect(called, inputs, [])
         graph = engine.current_graph()
         return None if graph is None else graph.operation_of(graph.trace.nodes[-1])
 
@@ -166,12 +170,7 @@ class QueueBase:
         values = self._given(vals, "QueueEnqueueV2")
         for value, shape in zip(values, self._shapes, strict=True):
             value.shape.assert_is_compatible_with(shape)
-
-        def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
-            self._rows.put([tuple(arrays)])
-            return []
-
-        return self._effect(run, values)
+        return self._effect(lambda arrays: self._rows.put([tuple(arrays)]), values)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Any:
         """Append the rows of tensors, each as an element. They have equally many rows."""
@@ -180,12 +179,7 @@ class QueueBase:
             stated = value.shape.with_rank_at_least(1)
             stated[:1].assert_is_compatible_with(values[0].shape[:1])
             stated[1:].assert_is_compatible_with(shape)
-
-        def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
-            self._rows.put(list(zip(*map(_rows_of, arrays), strict=True)))
-            return []
-
-        return self._effect(run, values)
+        return self._effect(lambda arrays: self._rows.put(list(zip(*map(_rows_of, arrays), strict=True))), values)
 
     def _taken(self, run: Callable[..., list[np.ndarray]], inputs: list[Tensor], leading: list[Any]) -> Any:
         """Return the components of what `run` removes from the queue, in the structure of an element."""
@@ -215,7 +209,9 @@ class QueueBase:
         def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
             rows = self._rows.take(int(arrays[0]), fewer)
             columns: Sequence[Sequence[np.ndarray]] = list(zip(*rows, strict=True)) if rows else [()] * len(self._types)
-            return [_stacked(c, d, s) for c, d, s in zip(columns, self._types, self._shapes, strict=True)]
+            fills = [b"" if dtype == known_dtypes.string else 0 for dtype in self._types]
+            each = zip(columns, self._shapes, fills, self._types, strict=True)
+            return [padded(column, shape.as_list(), fill, dtype.numpy) for column, shape, fill, dtype in each]
 
         return self._taken(run, [count], [None if fewer else fixed])
 
@@ -229,12 +225,7 @@ class QueueBase:
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
         """Refuse elements from now on, with `cancel_pending_enqueues` also those that wait for room."""
-
-        def run(_: list[np.ndarray]) -> list[np.ndarray]:
-            self._rows.close(cancel_pending_enqueues)
-            return []
-
-        return self._effect(run, [])
+        return self._effect(lambda _: self._rows.close(cancel_pending_enqueues), [])
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Return whether the queue is closed."""
@@ -247,16 +238,6 @@ class QueueBase:
 
 def _rows_of(array: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(row, array.dtype) for row in array]
-
-
-def _stacked(rows: Sequence[np.ndarray], dtype: Any, shape: TensorShape) -> np.ndarray:
-    """Stack rows, each padded at its ends to the largest extents where the shape leaves them open."""
-    extents = [max([row.shape[a] for row in rows], default=0) if e is None else e for a, e in enumerate(shape.as_list())]
-    stacked = np.full([len(rows), *extents], b"" if dtype == known_dtypes.string else 0, dtype.numpy)
-    for place, row in enumerate(rows):
-        inside: list[Any] = [place, *map(slice, row.shape)]
-        stacked[tuple(inside)] = row
-    return stacked
 
 
 class FIFOQueue(QueueBase):
@@ -273,7 +254,7 @@ class FIFOQueue(QueueBase):
         self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: Any = None, name: str = "fifo_queue"
     ) -> None:
         types = _listed(dtypes)
-        super().__init__(types, _full(_shapes(shapes, types), shapes), names, Rows("FIFOQueue", capacity))
+        super().__init__(types, _shapes(shapes, types), names, Rows("FIFOQueue", capacity))
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -297,7 +278,7 @@ class PaddingFIFOQueue(QueueBase):
         name: str = "padding_fifo_queue",
     ) -> None:
         types = _listed(dtypes)
-        super().__init__(types, _shapes(shapes, types), names, Rows("PaddingFIFOQueue", capacity))
+        super().__init__(types, _shapes(shapes, types, padded=True), names, Rows("PaddingFIFOQueue", capacity))
 
 
 def _most_urgent(rows: list[Row]) -> int:
@@ -325,7 +306,7 @@ class PriorityQueue(QueueBase):
         name: str = "priority_queue",
     ) -> None:
         given = _listed(types)
-        full = [TensorShape(()), *_full(_shapes(shapes, given), shapes)]
+        full = [TensorShape(()), *_shapes(shapes, given)]
         super().__init__([known_dtypes.int64, *given], full, names, Rows("PriorityQueue", capacity, _most_urgent))
 
 
@@ -360,4 +341,4 @@ class RandomShuffleQueue(QueueBase):
             return -1
 
         rows = Rows("RandomShuffleQueue", capacity, drawn, min_after_dequeue)
-        super().__init__(types, _full(_shapes(shapes, types), shapes), names, rows)
+        super().__init__(types, _shapes(shapes, types), names, rows)

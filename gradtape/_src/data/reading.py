@@ -46,9 +46,8 @@ class FileDataset(Dataset):
             return read(name_of(item[0][0][()]))
 
         def start() -> Stream:
-            if turns in (1, AUTOTUNE):
-                return stages.chained(map(opened, names.elements()))
-            return stages.Interleaved(names.elements(), opened, turns, 1)
+            files = map(opened, names.elements())
+            return stages.chained(files) if turns in (1, AUTOTUNE) else stages.Interleaved(files, turns, 1)
 
         super().__init__(start, structure, UNKNOWN_CARDINALITY, kind, options=names._options)
 

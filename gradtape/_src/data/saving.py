@@ -26,9 +26,9 @@ from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.stages import Resumed, Start, Stream
 from gradtape._src.data.structure import Element, ElementStructure, from_specs
 from gradtape._src.files import gfile
-from gradtape._src.files.messages import message
+from gradtape._src.files.messages import message, shape_message
 from gradtape._src.files.records import TFRecordWriter, tf_records
-from gradtape._src.files.systems import LOCAL, open_bytes, system_of, told, write_whole
+from gradtape._src.files.systems import LOCAL, located, open_bytes, told, write_whole
 from gradtape._src.files.tensors import decoded, encoded
 from gradtape._src.files.whole import replacing
 
@@ -80,10 +80,9 @@ def _saved(path: str, elements: Stream, structure: ElementStructure, compression
 
 def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
     """Yield a folder to write to, which replaces `folder` at the end; `folder` itself on file systems without renaming."""
-    system, inside = system_of(folder)
-    if system is not LOCAL:
-        return contextlib.nullcontext(folder)
-    with told(folder):
+    with located(folder) as (system, inside):
+        if system is not LOCAL:
+            return contextlib.nullcontext(folder)
         system.makedirs(os.path.dirname(inside))
     return replacing(inside)
 
@@ -127,14 +126,12 @@ class Snapshot:
     def __init__(self, path: str, compression: str, element_spec: Any) -> None:
         self.compression = compression
         if element_spec is None and not gfile.exists(gfile.join(path, SPEC)) and not gfile.exists(gfile.join(path, METADATA)):
-            raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
+            raise NotFoundError.saying(f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
         metadata = _read(gfile.join(path, METADATA), "SnapshotMetadataRecord")
         if not metadata.run_id.isdecimal() or metadata.version != VERSION or not metadata.finalized:
-            raise DataLossError(
-                None,
-                None,
+            raise DataLossError.saying(
                 f"What is saved in {path} is not complete, or of another version than {VERSION}: run {metadata.run_id!r}, "
-                f"version {metadata.version}.",
+                f"version {metadata.version}."
             )
         if element_spec is None:
             own = gfile.join(path, metadata.run_id, SPEC)  # a save that was killed may have left the other file from another save
@@ -163,16 +160,14 @@ class Snapshot:
                     yield tuple(arrays), self.structure.nest
                     arrays = []
             if arrays:
-                raise DataLossError(None, None, f"{file} ends in the middle of an element.")
+                raise DataLossError.saying(f"{file} ends in the middle of an element.")
 
 
 def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.ndarray:
-    made = message("TensorProto")()
     try:
-        made.ParseFromString(record)
-        array = decoded(made)
+        array = decoded(message("TensorProto").FromString(record))
     except Exception as error:
-        raise DataLossError(None, None, f"{file} has a record that is no tensor: {error}.") from error
+        raise DataLossError.saying(f"{file} has a record that is no tensor: {error}.") from error
     if array.dtype != spec.dtype.numpy:
         found = dtypes.as_dtype(array.dtype).name
         raise invalid(f"{file}; Data type mismatch at component {component}: expected {spec.dtype.name} but got {found}.")
@@ -184,12 +179,10 @@ def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.nda
 def _read(path: str, kind: str) -> Any:
     with open_bytes(path) as file, told(path):
         data = file.read()
-    made = message(kind)()
     try:
-        made.ParseFromString(data)
-        return made
+        return message(kind).FromString(data)
     except Exception as error:
-        raise DataLossError(None, None, f"{path} is damaged: it is no {kind} ({error}).") from error
+        raise DataLossError.saying(f"{path} is damaged: it is no {kind} ({error}).") from error
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -202,12 +195,7 @@ def message_of_specs(spec: Any) -> Any:
     match spec:
         case TensorSpec():
             made.tensor_spec_value.dtype = spec.dtype.enum
-            made.tensor_spec_value.shape.SetInParent()
-            if spec.shape.rank is None:
-                made.tensor_spec_value.shape.unknown_rank = True
-            else:
-                for extent in spec.shape.as_list():
-                    made.tensor_spec_value.shape.dim.add(size=-1 if extent is None else extent)
+            made.tensor_spec_value.shape.CopyFrom(shape_message(None if spec.shape.rank is None else spec.shape.as_list()))
         case tuple() if hasattr(spec, "_fields"):
             made.named_tuple_value.name = type(spec).__name__
             for key, value in zip(spec._fields, spec, strict=True):
@@ -228,7 +216,7 @@ def specs_of_message(made: Any, depth: int = 0) -> Any:
     """Convert a message of `message_of_specs` back to specs; DataLossError if it is invalid."""
     kind = made.WhichOneof("kind")
     if depth > DEEPEST:
-        raise DataLossError(None, None, f"{SPEC} is damaged: it is nested too deep.")
+        raise DataLossError.saying(f"{SPEC} is damaged: it is nested too deep.")
     inner = functools.partial(specs_of_message, depth=depth + 1)
     match kind:
         case "tensor_spec_value":
@@ -237,7 +225,7 @@ def specs_of_message(made: Any, depth: int = 0) -> Any:
             try:
                 return TensorSpec(TensorShape(extents), dtypes.as_dtype(dtypes.as_dtype(int(made.tensor_spec_value.dtype)).numpy))
             except TypeError as error:
-                raise DataLossError(None, None, f"{SPEC} has a tensor of a dtype that gradtape does not have: {error}") from None
+                raise DataLossError.saying(f"{SPEC} has a tensor of a dtype that gradtape does not have: {error}") from None
         case "tuple_value":
             return tuple(map(inner, made.tuple_value.values))
         case "dict_value":
@@ -245,4 +233,4 @@ def specs_of_message(made: Any, depth: int = 0) -> Any:
         case "named_tuple_value":
             pairs = made.named_tuple_value.values
             return namedtuple(made.named_tuple_value.name, [p.key for p in pairs])(*[inner(p.value) for p in pairs])
-    raise DataLossError(None, None, f"{SPEC} has what gradtape's datasets do not have: {str(made)[:200] or 'nothing'}.")
+    raise DataLossError.saying(f"{SPEC} has what gradtape's datasets do not have: {str(made)[:200] or 'nothing'}.")

@@ -1,6 +1,7 @@
-"""The stages of a stream: generators over iterators. Most do not look at the elements.
+"""The stages of a stream: iterators over iterators. Most do not look at the elements.
 
-As in TensorFlow, an element that fails does not end a stream: the next request continues with the next element.
+As in TensorFlow, an element that fails does not end a stream: the next request continues with the next element. Python's own
+`map`, `filter` and the like continue by themselves; a generator, which an error ends, is restarted by `Resumed`.
 """
 
 from __future__ import annotations
@@ -9,26 +10,37 @@ import functools
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.place import Glance
-from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
+from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, structure_of
 from gradtape._src.ops.random import philox
 
 Stream = Iterator[Any]
 Start = Callable[[], Stream]  # restarts a stream
+_END = object()
 
 
-def glanced(start: Start) -> Any:
-    """Return the first element of a stream, or None, without changing the random numbers of the next pass."""
+def glanced(start: Start, what: str) -> Any:
+    """Return the first element of a stream, for its structure, without changing the random numbers of the next pass.
+
+    ValueError if there is none; `what` is the method whose function needs values.
+    """
     with Glance().open():
-        return next(start(), None)
+        for element in start():
+            return element
+    raise ValueError(
+        f"The element_spec is not known: the function passed to {what} needs values, and there are no elements. Give it "
+        "tf.* functions only, or elements."
+    )
 
 
 class Asked(Iterator[Any]):
@@ -72,6 +84,20 @@ def resumable(function: Callable[..., Stream]) -> Callable[..., Stream]:
     return functools.wraps(function)(functools.partial(Resumed, function))
 
 
+def outcomes(source: Stream) -> Stream:
+    """Return the elements, with errors in place of failed ones."""
+    return iter(functools.partial(_outcome, source), _END)
+
+
+def _outcome(source: Stream) -> Any:
+    try:
+        return next(source)
+    except StopIteration:
+        return _END
+    except Exception as error:
+        return error
+
+
 def repeated(start: Start, count: int) -> Stream:
     """Repeat passes: `count` of them, or for ever if it is negative. A pass without elements ends it."""
     return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), [])
@@ -108,17 +134,15 @@ def _chained(streams: Stream, running: list[Stream]) -> Stream:
 
 def first(source: Stream, count: int) -> Stream:
     """Return the first `count` elements; failed ones do not count."""
-    return Resumed(_first, source, [count])
+    left = count
 
+    def taken() -> Any:
+        nonlocal left
+        item = next(source) if left > 0 else _END
+        left -= 1
+        return item
 
-def _first(source: Stream, left: list[int]) -> Stream:
-    while left[0] > 0:
-        for item in itertools.islice(source, 1):
-            left[0] -= 1
-            yield item
-            break
-        else:
-            return
+    return iter(taken, _END)
 
 
 def without_first(source: Stream, count: int) -> Stream:
@@ -134,21 +158,8 @@ def _without_first(source: Stream, left: list[int]) -> Stream:
 
 def every(source: Stream, apart: int, place: int) -> Stream:
     """Keep of each `apart` elements the one at `place`."""
-    return Resumed(_every, zip(itertools.cycle(range(apart)), source, strict=False), place)
-
-
-def _every(placed: Iterator[tuple[int, Any]], place: int) -> Stream:
-    for here, item in placed:
-        if here == place:
-            yield item
-
-
-@resumable
-def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) -> Stream:
-    """Return the elements for which `flag(number, element)` is true."""
-    for index, item in source:
-        if flag(index, item):
-            yield item
+    placed = zip(itertools.cycle(range(apart)), source, strict=False)
+    return map(itemgetter(1), filter(lambda pair: pair[0] == place, placed))
 
 
 def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
@@ -273,47 +284,48 @@ def _concatenated(first: Stream, start: Start, second: list[Stream]) -> Stream:
         yield item
 
 
-@resumable
 def unbatched(source: Stream) -> Stream:
     """Return the rows of each element, one after the other."""
-    for arrays, how in source:
-        if any(isinstance(array, Composite) for array in arrays):
-            yield from zip(rows_of(arrays), itertools.repeat(how))
-            continue
-        if any(array.ndim == 0 for array in arrays if array is not None):
-            raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
-        lengths = {len(array) for array in arrays if array is not None}
-        if len(lengths) != 1:
-            raise invalid(f"Input element must have the same batch size in each component. Component sizes: {sorted(lengths)}.")
-        for row in range(lengths.pop()):
-            yield tuple([None if array is None else array[row, ...] for array in arrays]), how
+    return chained(map(_rows, source))
 
 
-def _abreast(streams: Sequence[Stream]) -> list[Element]:
-    """Return the next element of each stream; an empty list at the end of one. If one fails, the others' elements are lost."""
-    outcomes = [list(_outcomes(stream, 1)) for stream in streams]
-    for outcome in outcomes:
-        if outcome and isinstance(outcome[0], Exception):
-            raise outcome[0]
-    return [outcome[0] for outcome in outcomes] if all(outcomes) else []
+def _rows(element: Element) -> Stream:
+    arrays, how = element
+    if any(isinstance(array, Composite) for array in arrays):
+        return zip(rows_of(arrays), itertools.repeat(how))
+    if any(array.ndim == 0 for array in arrays if array is not None):
+        raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
+    lengths = {len(array) for array in arrays if array is not None}
+    if len(lengths) != 1:
+        raise invalid(f"Input element must have the same batch size in each component. Component sizes: {sorted(lengths)}.")
+    return ((tuple([None if array is None else array[row, ...] for array in arrays]), how) for row in range(lengths.pop()))
 
 
-@resumable
 def zipped(streams: Sequence[Stream], outer: Nest) -> Stream:
     """Zip the elements of streams, nested as `outer`, up to the end of the shortest."""
-    while elements := _abreast(streams):
-        arrays = tuple(itertools.chain.from_iterable([element[0] for element in elements]))
-        yield arrays, joined(outer, tuple([element[1] for element in elements]))
+    return iter(functools.partial(_abreast, streams, outer), _END)
+
+
+def _abreast(streams: Sequence[Stream], outer: Nest) -> Any:
+    """Return the next elements of all streams as one; _END at the end of one. If one fails, the others' elements are lost."""
+    found = list(map(_outcome, streams))
+    for outcome in found:
+        if isinstance(outcome, Exception):
+            raise outcome
+    if any(outcome is _END for outcome in found):
+        return _END
+    arrays = tuple(itertools.chain.from_iterable([element[0] for element in found]))
+    return arrays, joined(outer, tuple([element[1] for element in found]))
 
 
 def enumerated(source: Stream, start: int) -> Stream:
     """Pair each element with its number, int64."""
-    return Resumed(_enumerated, zip(itertools.count(start), source, strict=False))
+    return map(_numbered, itertools.count(start), source)
 
 
-def _enumerated(numbered: Iterator[tuple[int, Element]]) -> Stream:
-    for number, (arrays, how) in numbered:
-        yield (np.array(number, np.int64), *arrays), joined(PAIR, (LEAF, how))
+def _numbered(number: int, element: Element) -> Element:
+    arrays, how = element
+    return (np.array(number, np.int64), *arrays), joined(PAIR, (LEAF, how))
 
 
 class Interleaved(Iterator[Any]):
@@ -322,8 +334,8 @@ class Interleaved(Iterator[Any]):
     The next stream replaces one that has ended, when its turn comes again.
     """
 
-    def __init__(self, source: Stream, opened: Callable[[Any], Stream], cycle: int, block: int) -> None:
-        self.source, self.opened, self.block = source, opened, block
+    def __init__(self, streams: Stream, cycle: int, block: int) -> None:
+        self.streams, self.block = streams, block
         self.slots: list[Stream | None] = [None] * cycle
         self.position, self.more, self.given = 0, True, 0
 
@@ -332,7 +344,7 @@ class Interleaved(Iterator[Any]):
             slot = self.slots[self.position]
             if slot is None and self.more:
                 try:
-                    self.slots[self.position] = self.opened(next(self.source))
+                    self.slots[self.position] = next(self.streams)
                 except StopIteration:
                     self.more = False
                 continue
@@ -364,30 +376,18 @@ def windows(source: Stream, size: int, shift: int, stride: int, drop_remainder: 
 def _windows(source: Stream, size: int, shift: int, stride: int, drop_remainder: bool, buffer: list[Any]) -> Stream:
     span = (size - 1) * stride + 1
     while True:
-        buffer.extend(_outcomes(source, span - len(buffer)))
+        buffer.extend(itertools.islice(outcomes(source), span - len(buffer)))
         if not buffer or (drop_remainder and len(buffer) < span):
             return
         window = buffer[:span:stride]
         beyond = shift - len(buffer)
         del buffer[:shift]
         if beyond > 0:
-            deque(_outcomes(source, beyond), maxlen=0)
+            deque(itertools.islice(outcomes(source), beyond), maxlen=0)
         for item in window:
             if isinstance(item, Exception):
                 raise item
         yield window
-
-
-def _outcomes(source: Stream, count: int) -> Stream:
-    """Return the next `count` elements, with errors in place of failed ones."""
-    for _ in range(count):
-        try:
-            item = next(source)
-        except StopIteration:
-            return
-        except Exception as error:
-            item = error
-        yield item
 
 
 def chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bool) -> Stream:
@@ -433,14 +433,12 @@ def _chances(state: list[int]) -> Iterator[float]:
 
 def unique(source: Stream) -> Stream:
     """Keep the first of equal elements, which are single tensors of int32, int64 or string."""
-    return Resumed(_unique, source, set())
+    seen: set[Any] = set()
 
+    def is_new(element: Element) -> bool:
+        check_unique(structure_of(element).specs)
+        ((array,), _), before = element, len(seen)
+        seen.add((array.shape, tuple(array.ravel().tolist())))
+        return len(seen) > before
 
-def _unique(source: Stream, seen: set[Any]) -> Stream:
-    for arrays, how in source:
-        check_unique(structure_of((arrays, how)).specs)
-        (array,) = arrays
-        key = (array.shape, tuple(array.ravel().tolist()))
-        if key not in seen:
-            seen.add(key)
-            yield arrays, how
+    return filter(is_new, source)

@@ -19,9 +19,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, to_numpy, unvalued
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.composite import Composite
-from gradtape._src.data.ragged import Ragged, with_shape
-from gradtape._src.data.sparse import Sparse
+from gradtape._src.data.composite import Composite, Ragged, Sparse, with_shape
 from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec, SparseTensorValue
 
@@ -224,26 +222,24 @@ def structure_of_rows(element: Element) -> ElementStructure:
 
 def merged(first: ElementStructure, second: ElementStructure) -> ElementStructure:
     """Return the common structure of both; TypeError if the nests or dtypes differ."""
-    if first.nest != second.nest or any(
-        type(a) is not type(b) or (isinstance(a, SHAPED) and a.dtype != b.dtype)
-        for a, b in zip(first.specs, second.specs, strict=True)
-    ):
+    if first.nest != second.nest or not all(map(_alike, first.specs, second.specs)):
         raise TypeError(
             f"Incompatible dataset elements:\n  {first.element_spec} vs.   {second.element_spec}. Both datasets must have "
             "elements of the same nesting and dtypes: use map() and tf.cast."
         )
-    specs = [
-        with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
-        for a, b in zip(first.specs, second.specs, strict=True)
-    ]
-    return ElementStructure(first.nest, tuple(specs))
+    return ElementStructure(first.nest, tuple(map(_common, first.specs, second.specs)))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and getattr(a, "dtype", None) == getattr(b, "dtype", None)
+
+
+def _common(a: Any, b: Any) -> Any:
+    if isinstance(a, DatasetSpec):
+        return DatasetSpec(merged(from_specs(a.element_spec), from_specs(b.element_spec)).element_spec)
+    return with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
 
 
 def structure_of_all(datasets: Sequence[Any]) -> ElementStructure:
     """Return the common structure of all datasets' elements; TypeError if the nests or dtypes differ."""
     return functools.reduce(merged, [dataset.structure for dataset in datasets])
-
-
-def printed(shape: Sequence[int]) -> str:
-    """Format a shape as in TensorFlow's messages."""
-    return f"[{','.join(map(str, shape))}]"

@@ -134,7 +134,7 @@ def at(dataset: Dataset, index: Any) -> Any:
     """
     found = list(dataset.skip(index).take(1))
     if not found:
-        raise OutOfRangeError(None, None, f"Index out of range [0, {int(dataset.cardinality())}): {index}")
+        raise OutOfRangeError.saying(f"Index out of range [0, {int(dataset.cardinality())}): {index}")
     return found[0]
 
 
@@ -189,7 +189,7 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 def _other_count(expected: int, found: str) -> FailedPreconditionError:
     elements = "1 element" if expected == 1 else f"{expected} elements"
     text = f"Input dataset was expected to contain {elements} but contained {found} element{'' if found.endswith(' 1') else 's'}."
-    return FailedPreconditionError(None, None, text)
+    return FailedPreconditionError.saying(text)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

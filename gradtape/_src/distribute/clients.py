@@ -133,16 +133,15 @@ def local_devices(device_type: str, for_client_id: int | None = None) -> list[De
     return [DeviceSpec(job_name(), 0, task, device_type.upper(), index) for index in range(count)]
 
 
-def _specs(devices: list[Any] | None, device_type: str | None) -> tuple[list[DeviceSpec], str]:
+def _specs(devices: list[Any] | None, device_type: str | None) -> list[DeviceSpec]:
     if devices is None:
-        kind = device_type or "CPU"
-        return local_devices(kind), kind
+        return local_devices(device_type or "CPU")
     specs = [DeviceSpec.from_string(device) if isinstance(device, str) else device for device in devices]
     kind = device_type or (specs[0].device_type if specs else None) or "CPU"
     if specs and kind.upper() != specs[0].device_type:
         raise ValueError(f"Conflicting devices {specs} and device_type {device_type}")
     whole = DeviceSpec(job=job_name(), replica=0, task=client_id())
-    return [whole.make_merged_spec(spec) for spec in specs], kind
+    return [whole.make_merged_spec(spec) for spec in specs]
 
 
 @public
@@ -161,7 +160,7 @@ def create_mesh(
     >>> tf.experimental.dtensor.create_mesh({"batch": 1, "model": 1}, devices=["CPU:0"]).shape()
     [1, 1]
     """
-    specs, _ = _specs(devices, device_type)
+    specs = _specs(devices, device_type)
     dims = [("x", len(specs))] if mesh_dims is None else _dims(mesh_dims)
     if len(dims) == 1 and dims[0][1] == -1:
         dims = [(dims[0][0], len(specs))]
@@ -201,7 +200,7 @@ def create_distributed_mesh(
     """
     if not _System.initialized:
         raise ValueError("Accelerators are uninitialized, please run dtensor.initialize_accelerator_system() first.")
-    specs, _ = _specs(local_devices, device_type)
+    specs = _specs(local_devices, device_type)
     dims, clients = _dims(mesh_dims), num_clients()
     shape, count = [size for _, size in dims], len(specs) * clients
     if math.prod(shape) != count:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field, setting
-from gradtape._src.core.base.errors import InternalError, InvalidArgumentError, UnimplementedError, invalid
+from gradtape._src.core.base.errors import InternalError, UnimplementedError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine
@@ -117,7 +117,7 @@ def relayout(tensor: Any, layout: Layout, name: str | None = None) -> Tensor:
 def _laid_out(value: Any, layout: Layout) -> Tensor:
     x = tensor(value)
     if x.node.aval.dtype == object:
-        raise UnimplementedError(None, None, "Strings lie on the host: a layout is for numbers. Use them as they are.")
+        raise UnimplementedError.saying("Strings lie on the host: a layout is for numbers. Use them as they are.")
     wanted = checked(layout, x.node.aval.shape, match=True)
     if engine.tracing() or engine.local.tapes or MATCH in wanted.sharding_specs:
         return sharding.relayout(x, wanted.sharding)
@@ -224,17 +224,13 @@ def fetch_layout(tensor: Any) -> Any:
     value = _value(tensor)
     layout = layout_of(value)
     if layout is None and is_on_a_mesh(value):
-        raise UnimplementedError(
-            None,
-            None,
-            f"XLA split one axis along two dimensions of the mesh, which no Layout says: {value.sharding.spec}. Use relayout.",
+        raise UnimplementedError.saying(
+            f"XLA split one axis along two dimensions of the mesh, which no Layout says: {value.sharding.spec}. Use relayout."
         )
     if layout is None:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid(
             "FetchLayout expects a tensor placed on the layout device.\nThis one lies on no mesh: ask dtensor.is_dtensor(x), or "
-            "use dtensor.copy_to_mesh.",
+            "use dtensor.copy_to_mesh."
         )
     return layout
 
@@ -274,10 +270,10 @@ def pack(tensors: Sequence[Any], layout: Layout) -> Tensor:
     parts = [tensor(part) for part in tensors]
     first = parts[0].node.aval
     if first.dtype == object:
-        raise UnimplementedError(None, None, "Strings lie on the host: a layout is for numbers. Use them as they are.")
+        raise UnimplementedError.saying("Strings lie on the host: a layout is for numbers. Use them as they are.")
     if any(part.node.aval.dtype is not first.dtype for part in parts):
         found = [part.dtype.name for part in parts]
-        raise InternalError(None, None, f"Components of a PackedTensor must all have the same dtype\nReceived {found}.")
+        raise InternalError.saying(f"Components of a PackedTensor must all have the same dtype\nReceived {found}.")
     if any(part.node.aval.shape != first.shape for part in parts):
         shapes = [part.node.aval.shape for part in parts]
         raise UnimplementedError(

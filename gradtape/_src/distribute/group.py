@@ -17,7 +17,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
+from gradtape._src.core.base.errors import UnavailableError, invalid
 from gradtape._src.distribute.watch import Watch, free_address, meet, waiting
 from gradtape._src.ops.random import seeds
 
@@ -143,11 +143,9 @@ def _together(what: str, function: Any, *arguments: Any) -> Any:
     watch = _watch
     assert watch is not None
     if threading.current_thread() is not threading.main_thread():  # the order of threads differs between processes
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid(
             f"{what[0].upper()}{what[1:]} needs all processes, and thread {threading.current_thread().name!r} of process "
-            f"{watch.number} asked for it. Do it in the main thread, in the same order in all processes.",
+            f"{watch.number} asked for it. Do it in the main thread, in the same order in all processes."
         )
     watch.agree(what)
     return waiting(watch, function, arguments)
@@ -161,7 +159,7 @@ def _once(path: str, write: Callable[[], None]) -> None:
         told = watch.written(path)
         if told is not None and told["error"] is not None:
             why = f"Process 0 of {watch.count} could not write {path}: {told['error']}. This is process {watch.number}."
-            raise UnavailableError(None, None, why)
+            raise UnavailableError.saying(why)
         if told is None or told["stamp"] != _stamp(path):
             write()
         return

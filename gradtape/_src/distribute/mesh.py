@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from gradtape._src.core.base.errors import InvalidArgumentError, UnknownError, invalid
+from gradtape._src.core.base.errors import UnknownError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.settings import device_config
 from gradtape._src.core.tensors.convert import tensor
@@ -310,11 +310,9 @@ def _device(name: str) -> jax.Device:
     index = spec.device_index or 0
     if index >= len(there):
         names = [device.name.removeprefix("/device:") for device in device_config.list_logical_devices()]
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid(
             f"{name} unknown device.\nThere are {names}: name these. tf.config.set_logical_device_configuration makes several "
-            "devices of one CPU, before anything is computed.",
+            "devices of one CPU, before anything is computed."
         )
     return there[index]
 
@@ -486,21 +484,17 @@ def checked(layout: Any, shape: Sequence[int], match: bool = False) -> Layout:
     if layout.is_fully_replicated() and layout.rank != len(shape):
         return Layout.replicated(layout.mesh, len(shape))
     if layout.rank != len(shape):
-        raise UnknownError(
-            None,
-            None,
+        raise UnknownError.saying(
             f"'tf.DTensorLayout' op requires matching rank for layout and input, but got {layout.rank} as suggested rank from "
             f"layout but {len(shape)} from shape.\nGive a sharding spec for each axis: received {layout.sharding_specs} for a "
-            f"value of shape {tuple(shape)}.",
+            f"value of shape {tuple(shape)}."
         )
     for axis, extent in enumerate(shape):
         if extent % layout.num_shards(axis):
-            raise UnknownError(
-                None,
-                None,
+            raise UnknownError.saying(
                 f"'tf.DTensorLayout' op requires dimension {axis} to be divisible by sharding specified in DTensorLayout, but "
                 f"got dimension size={extent} is not divisible by number of shards in layout for this dimension="
-                f"{layout.num_shards(axis)}.\nPad the value, split another axis, or leave this one dtensor.UNSHARDED.",
+                f"{layout.num_shards(axis)}.\nPad the value, split another axis, or leave this one dtensor.UNSHARDED."
             )
     return layout
 

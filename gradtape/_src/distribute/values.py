@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import optree
@@ -78,13 +79,15 @@ class PerReplica(DistributedValues):
     """
 
     def __repr__(self) -> str:
-        if all(isinstance(value, TypeSpec) for value in self._values):
-            return f"PerReplicaSpec({', '.join(map(repr, self._values))})"
-        return listed("PerReplica", map(repr, self._values))
+        return self._text(repr)
 
     def __str__(self) -> str:
-        specs = all(isinstance(value, TypeSpec) for value in self._values)
-        return repr(self) if specs else listed("PerReplica", map(str, self._values))
+        return self._text(str)
+
+    def _text(self, text: Callable[[Any], str]) -> str:
+        if all(isinstance(value, TypeSpec) for value in self._values):
+            return f"PerReplicaSpec({', '.join(map(repr, self._values))})"
+        return listed(type(self).__name__, map(text, self._values))
 
     @public
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
@@ -103,12 +106,6 @@ class Mirrored(PerReplica):
     def of(cls, value: Any, count: int) -> Mirrored:
         """Create a Mirrored value from a tensor, for `count` replicas."""
         return cls([EagerTensor(value.node) if isinstance(value, EagerTensor) else value for _ in range(count)])
-
-    def __repr__(self) -> str:
-        return listed("Mirrored", map(repr, self._values))
-
-    def __str__(self) -> str:
-        return listed("Mirrored", map(str, self._values))
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         return self._values[0]
@@ -178,47 +175,35 @@ def _one(values: tuple[Any, ...]) -> Any:
     return first if all(value is first for value in values) else PerReplica(values)
 
 
+@dataclass(frozen=True, eq=False)
 class InputContext:
     """The argument of a `dataset_fn`: the number of its input pipeline, and the numbers of pipelines and of replicas.
+
+    There is one input pipeline for each process.
 
     >>> tf.distribute.InputContext(num_replicas_in_sync=2).get_per_replica_batch_size(8)
     4
     """
 
-    def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
-        self._num_input_pipelines = num_input_pipelines
-        self._input_pipeline_id = input_pipeline_id
-        self._num_replicas_in_sync = num_replicas_in_sync
-
-    @property
-    def num_input_pipelines(self) -> int:
-        """The number of input pipelines: one for each process."""
-        return self._num_input_pipelines
-
-    @property
-    def input_pipeline_id(self) -> int:
-        """The number of the input pipeline."""
-        return self._input_pipeline_id
-
-    @property
-    def num_replicas_in_sync(self) -> int:
-        """The number of replicas."""
-        return self._num_replicas_in_sync
+    num_input_pipelines: int = 1
+    input_pipeline_id: int = 0
+    num_replicas_in_sync: int = 1
 
     @public
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
         """Return the number of examples for one replica; ValueError if they cannot be divided evenly."""
-        if global_batch_size % self._num_replicas_in_sync:
+        if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
                 f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "
-                f"{self._num_replicas_in_sync}."
+                f"{self.num_replicas_in_sync}."
             )
-        return global_batch_size // self._num_replicas_in_sync
+        return global_batch_size // self.num_replicas_in_sync
 
     def __str__(self) -> str:
-        return f"tf.distribute.InputContext(input pipeline id {self._input_pipeline_id}, total: {self._num_input_pipelines})"
+        return f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
 
 
+@dataclass(eq=False)
 class ValueContext:
     """The argument of a `value_fn`: `replica_id_in_sync_group` and `num_replicas_in_sync`.
 
@@ -228,9 +213,8 @@ class ValueContext:
     (1,)
     """
 
-    def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
-        self.replica_id_in_sync_group = replica_id_in_sync_group
-        self.num_replicas_in_sync = num_replicas_in_sync
+    replica_id_in_sync_group: int = 0
+    num_replicas_in_sync: int = 1
 
     def __str__(self) -> str:
         total = self.num_replicas_in_sync

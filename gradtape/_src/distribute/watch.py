@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradtape._src.core.base import locks
-from gradtape._src.core.base.errors import InvalidArgumentError, UnavailableError
+from gradtape._src.core.base.errors import UnavailableError, invalid
 
 BEAT = 1.0  # seconds between two heartbeats
 SILENCE = 10.0  # seconds without a heartbeat after which a process counts as lost
@@ -80,8 +80,7 @@ class Watch:
     def _beat(self) -> None:
         while self._peers:
             time.sleep(BEAT)
-            for peer in list(self._peers):
-                peer.send()
+            self._send()
 
     def _read(self, peer: Peer) -> None:
         try:
@@ -137,8 +136,12 @@ class Watch:
     def _tell(self, **message: Any) -> None:
         """Pass a message on in process 0, as the others are not connected to each other."""
         if self.number == 0:
-            for peer in list(self._peers):
-                peer.send(**message)
+            self._send(**message)
+
+    def _send(self, **message: Any) -> None:
+        """Send a message to all connected processes."""
+        for peer in list(self._peers):
+            peer.send(**message)
 
     def agree(self, what: str) -> None:
         """Wait until all processes are about to do the same; InvalidArgumentError if one is about to do something else."""
@@ -146,15 +149,14 @@ class Watch:
         if self.number == 0:
             self._collect(0, self._step, what)
         else:
-            for peer in list(self._peers):
-                peer.send(step=self._step, what=what)
+            self._send(step=self._step, what=what)
         waited = 0.0
         with self._changed:
             while not self._changed.wait_for(lambda: self._agreed >= self._step or self.lost is not None, 0.2):
                 waited += 0.2
                 self.check(waited)
         if self._differ:
-            raise InvalidArgumentError(None, None, self._differ)
+            raise invalid(self._differ)
         self.check()
 
     def _collect(self, number: int, step: int, what: str) -> None:
@@ -196,18 +198,15 @@ class Watch:
                 if self._first > self._step or 0 in self.left:
                     return None
             self.check()
-            for peer in list(self._peers):
-                peer.send(where=True)
+            self._send(where=True)
 
     def raised(self, error: BaseException) -> None:
         """Tell the others that this process ends with an error."""
-        for peer in list(self._peers):
-            peer.send(raised=f"{type(error).__name__}: {error}"[:1_000])
+        self._send(raised=f"{type(error).__name__}: {error}"[:1_000])
 
     def leave(self) -> None:
         """Tell the others that this process ends normally."""
-        for peer in list(self._peers):
-            peer.send(left=self.number)
+        self._send(left=self.number)
 
     def end(self) -> None:
         """End all connections."""
@@ -234,14 +233,12 @@ class Watch:
             return self._gone(*self.lost)
         if self.left:
             return self._gone(min(self.left), LEFT)
-        return UnavailableError(None, None, f"Process {self.number} of {self.count} cannot reach another one: {said}")
+        return UnavailableError.saying(f"Process {self.number} of {self.count} cannot reach another one: {said}")
 
     def _gone(self, number: int, why: str) -> UnavailableError:
-        return UnavailableError(
-            None,
-            None,
+        return UnavailableError.saying(
             f"Process {number} of {self.count} {why}. This is process {self.number}. Start all of them again; training goes on "
-            "from the last checkpoint.",
+            "from the last checkpoint."
         )
 
 
@@ -310,7 +307,7 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, reuse_port=False)
     except OSError as error:
         why = f"Process 0 cannot listen at {host}:{port}: {error.strerror}. Name an address of this machine that is free."
-        raise UnavailableError(None, None, why) from None
+        raise UnavailableError.saying(why) from None
 
 
 def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> Peer | None:
@@ -331,7 +328,7 @@ def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> 
         for peer in (stranger, *found.values()):
             peer.send(wrong=wrong)
         _close([stranger, *found.values()])
-        raise InvalidArgumentError(None, None, wrong)
+        raise invalid(wrong)
     stranger.number = number
     return stranger
 
@@ -359,9 +356,9 @@ def _come(host: str, port: int, number: int, count: int, seconds: float) -> tupl
     if answer is None or "wrong" in answer:
         peer.close()
     if answer is not None and "wrong" in answer:
-        raise InvalidArgumentError(None, None, str(answer["wrong"]))
+        raise invalid(str(answer["wrong"]))
     if answer is None:
-        raise UnavailableError(None, None, f"Process 0 at {host}:{port} did not find all of {count} processes.")
+        raise UnavailableError.saying(f"Process 0 at {host}:{port} did not find all of {count} processes.")
     connection.settimeout(SILENCE)
     return Watch(number, count, [peer]), str(answer["meeting"])
 

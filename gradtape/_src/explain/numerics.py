@@ -64,7 +64,7 @@ def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> No
     for slot, output in enumerate(outputs[:1] if op.plain is batch_norm_op.op else outputs):
         array = np.asarray(output)
         if aval(array.shape, array.dtype).inexact and not np.isfinite(array).all():
-            raise InvalidArgumentError(None, None, _text(program, index, inputs, array, slot, len(outputs)))
+            raise InvalidArgumentError.saying(_text(program, index, inputs, array, slot, len(outputs)))
 
 
 def _text(program: Program, index: int, inputs: Sequence[Any], array: np.ndarray, slot: int, count: int) -> str:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._src.core.base.extras import missing
+from gradtape._src.core.base.extras import package
 
 MOST = 40  # the number of bars
 LONGEST = 60  # the number of characters in a label
@@ -17,12 +17,9 @@ DARK, LIGHT, FAULT = "#1f4e79", "#a9c6e3", "#b3261e"  # distinguishable in grey,
 @functools.cache
 def _figure_class() -> Any:
     """Return a class of matplotlib figures that notebooks show; ImportError with the install command if it is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(f"Figures need matplotlib, which is not installed. {missing('pictures', error)}") from error
+    figure = package("matplotlib.figure", "Figures", "pictures", "matplotlib").Figure
 
-    class Shown(Figure):
+    class Shown(figure):  # type: ignore[misc,valid-type]
         """A figure that shows itself in a notebook. It is not registered with pyplot, so that it need not be closed."""
 
         def _repr_png_(self) -> bytes:

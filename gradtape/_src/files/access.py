@@ -11,13 +11,14 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import printed
 from gradtape._src.files.ops import a_string, host_op, of_bytes, strings
 from gradtape._src.files.systems import matching, name_of, open_bytes, told, write_whole
 
 
 def _name(array: np.ndarray, what: str) -> str:
     if array.ndim:
-        raise invalid(f"{what} must be scalar, but had shape: [{','.join(map(str, array.shape))}]")
+        raise invalid(f"{what} must be scalar, but had shape: {printed(array.shape)}")
     return name_of(array[()])
 
 
@@ -48,7 +49,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 def _write_file(filename: np.ndarray, contents: np.ndarray) -> None:
     path = _name(filename, "Input filename tensor")
     if contents.ndim:
-        raise invalid(f"Contents tensor must be scalar, but had shape: [{','.join(map(str, contents.shape))}]")
+        raise invalid(f"Contents tensor must be scalar, but had shape: {printed(contents.shape)}")
     write_whole(path, bytes(contents[()]), parents=True)
 
 

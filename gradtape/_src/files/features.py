@@ -134,4 +134,4 @@ def zeros_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 def not_parsed(key: str, where: str) -> UnimplementedError:
     """Return the error for a RaggedFeature, which is not parsed `where`; this text also says what to use instead."""
-    return UnimplementedError(None, None, f"Feature {key}: a RaggedFeature is not parsed {where}.")
+    return UnimplementedError.saying(f"Feature {key}: a RaggedFeature is not parsed {where}.")

@@ -15,10 +15,11 @@ from gradtape._src.core.base.errors import (
     OpError,
     OutOfRangeError,
     PermissionDeniedError,
+    invalid,
 )
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
-from gradtape._src.files.packages import package
-from gradtape._src.files.systems import LOCAL, matching, name_of, open_bytes, system_of, told
+from gradtape._src.files.systems import LOCAL, located, matching, name_of, open_bytes, system_of, told
 
 PIECE = 1 << 20  # bytes that a copy reads at a time
 Walked = tuple[str, list[str], list[str]]
@@ -41,7 +42,7 @@ class GFile:
         self._binary = "b" in mode
         self._name, self._given, self._mode = name, mode, mode.replace("b", "")
         if self._mode not in MODES:
-            raise InvalidArgumentError(None, None, "mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
+            raise invalid("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
         self._file: IO[bytes] | None = None
 
     @property
@@ -56,7 +57,7 @@ class GFile:
 
     def _opened(self, reading: bool) -> IO[bytes]:
         if self._mode == ("w" if reading else "r") or (reading and self._mode == "a"):
-            raise PermissionDeniedError(None, None, f"File isn't open for {'reading' if reading else 'writing'}")
+            raise PermissionDeniedError.saying(f"File isn't open for {'reading' if reading else 'writing'}")
         if self._file is None:
             kind = self._mode[0] + "b" + self._mode[1:]
             self._file = open_bytes(name_of(self._name), kind)
@@ -112,14 +113,14 @@ class GFile:
             raise TypeError("seek(): offset and position may not be set simultaneously.")
         file = self._opened(reading=True)
         if whence not in (0, 1, 2):
-            raise InvalidArgumentError(None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
+            raise invalid(f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
         distance = position if offset is None else offset
         assert distance is not None
         place = distance + (0, file.tell(), self.size())[whence]
         if place < 0:
-            raise InvalidArgumentError(None, None, f"Seeking to a negative position: {place}")
+            raise invalid(f"Seeking to a negative position: {place}")
         if place > self.size():
-            raise OutOfRangeError(None, None, "reached end of file")
+            raise OutOfRangeError.saying("reached end of file")
         file.seek(place)
 
     def seekable(self) -> bool:
@@ -180,8 +181,7 @@ def exists(path: Any) -> bool:
     >>> print(tf.io.gfile.exists("not there"))
     False
     """
-    system, inside = system_of(name_of(path))
-    with told(inside):
+    with located(path) as (system, inside):
         return system.exists(inside)
 
 
@@ -192,8 +192,7 @@ def isdir(path: Any) -> bool:
     >>> print(tf.io.gfile.isdir("."))
     True
     """
-    system, inside = system_of(name_of(path))
-    with told(inside):
+    with located(path) as (system, inside):
         return system.isdir(inside)
 
 
@@ -205,10 +204,8 @@ def stat(path: Any) -> FileStatistics:
     >>> print(tf.io.gfile.stat("five.txt").length)
     5
     """
-    system, inside = system_of(name_of(path))
-    with told(name_of(path)):
-        directory = system.isdir(inside)
-        return FileStatistics(system.size(inside), system.modified(inside), directory)
+    with located(path) as (system, inside):
+        return FileStatistics(system.size(inside), system.modified(inside), system.isdir(inside))
 
 
 @public
@@ -219,11 +216,9 @@ def listdir(path: Any) -> list[str]:
     >>> print(tf.io.gfile.listdir("listed"))
     ['inner']
     """
-    name = name_of(path)
-    system, inside = system_of(name)
-    with told(name):
+    with located(path) as (system, inside):
         if not system.isdir(inside):
-            raise NotFoundError(None, None, f"Could not find directory {name}")
+            raise NotFoundError.saying(f"Could not find directory {name_of(path)}")
         return system.listdir(inside)
 
 
@@ -251,8 +246,7 @@ def mkdir(path: Any) -> None:
     >>> print(tf.io.gfile.isdir("made"))
     True
     """
-    system, inside = system_of(name_of(path))
-    with told(name_of(path)):
+    with located(path) as (system, inside):
         if not system.isdir(inside):
             system.mkdir(inside)
 
@@ -265,14 +259,12 @@ def makedirs(path: Any) -> None:
     >>> print(tf.io.gfile.listdir("runs"))
     ['first']
     """
-    name = name_of(path)
-    system, inside = system_of(name)
-    with told(name):
+    with located(path) as (system, inside):
         above = inside
         while above and not system.exists(above):
             above = os.path.dirname(above.rstrip("/"))
         if above and system is LOCAL and not system.isdir(above):
-            raise FailedPreconditionError(None, None, f"{above} is not a directory")
+            raise FailedPreconditionError.saying(f"{above} is not a directory")
         system.makedirs(inside)
 
 
@@ -285,8 +277,7 @@ def remove(path: Any) -> None:
     >>> print(tf.io.gfile.exists("short.txt"))
     False
     """
-    system, inside = system_of(name_of(path))
-    with told(name_of(path)):
+    with located(path) as (system, inside):
         system.remove(inside)
 
 
@@ -299,11 +290,9 @@ def rmtree(path: Any) -> None:
     >>> print(tf.io.gfile.exists("deep"))
     False
     """
-    name = name_of(path)
-    system, inside = system_of(name)
-    with told(name):
+    with located(path) as (system, inside):
         if not system.exists(inside):
-            raise NotFoundError(None, None, f"{name} not found")
+            raise NotFoundError.saying(f"{name_of(path)} not found")
         system.rmtree(inside)
 
 
@@ -338,7 +327,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     source, target = name_of(src), name_of(dst)
     _check_free(dst, overwrite)
     if isdir(source):
-        raise InvalidArgumentError(None, None, f"{source}; Is a directory")
+        raise invalid(f"{source}; Is a directory")
     with open_bytes(source) as reading, open_bytes(target, "wb") as writing, told(target):
         while piece := reading.read(PIECE):
             writing.write(piece)
@@ -346,7 +335,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 def _check_free(target: Any, overwrite: bool) -> None:
     if not overwrite and exists(target):
-        raise AlreadyExistsError(None, None, f"{name_of(target)}: file already exists. Give overwrite=True to replace it.")
+        raise AlreadyExistsError.saying(f"{name_of(target)}: file already exists. Give overwrite=True to replace it.")
 
 
 @public

@@ -31,7 +31,7 @@ class Frame(NamedTuple):
     packed: bytes
 
 
-def decode(data: bytes, first_only: bool = False) -> np.ndarray:
+def decode(data: bytes) -> np.ndarray:
     """Return the frames of a GIF, uint8 [frames, height, width, 3].
 
     As in TensorFlow, height and width are the largest of all frames. Free and transparent pixels are those of the frame
@@ -41,7 +41,6 @@ def decode(data: bytes, first_only: bool = False) -> np.ndarray:
     if not frames:
         raise invalid(f"Invalid GIF data (size {len(data)}), gif file does not contain any image")
     height, width = max(frame.height for frame in frames), max(frame.width for frame in frames)
-    frames = frames[:1] if first_only else frames
     check_size(height, width, len(frames))
     result = np.zeros((len(frames), height, width, 3), np.uint8)
     for number, frame in enumerate(frames):

@@ -356,7 +356,7 @@ def _encode_png(image: np.ndarray, *, compression: int) -> np.ndarray:
     if channels not in (1, 2, 3, 4):
         raise invalid(f"image must have 1, 2, 3, or 4 channels, got {channels}")
     if not height or not width:
-        raise InternalError(None, None, f"PNG encoding failed: a picture of shape {list(image.shape)} is empty")
+        raise InternalError.saying(f"PNG encoding failed: a picture of shape {list(image.shape)} is empty")
     pictures = image.reshape(-1, height, width, channels)
     return of_bytes([png.encode(picture, compression) for picture in pictures], tuple(batch))
 
@@ -387,7 +387,7 @@ def _check_jpeg(image: np.ndarray, quality: int, wanted: str = "") -> None:
     if not 0 <= quality <= 100:
         raise invalid(f"quality must be in [0,100], got {quality}")
     if not image.size or max(image.shape) > 65535:
-        raise InternalError(None, None, f"JPEG encoding failed: no JPEG has the shape {list(image.shape)}")
+        raise InternalError.saying(f"JPEG encoding failed: no JPEG has the shape {list(image.shape)}")
 
 
 @host_op("EncodeJpeg", gives=a_string, traits="writes_bytes")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
-from gradtape._src.files.packages import package
+from gradtape._src.core.base.extras import package
 from gradtape._src.files.pictures import check_size, pillow
 
 FAILED = "jpeg::Uncompress failed. Invalid JPEG data or crop window."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.errors import InvalidArgumentError, OpError, UnimplementedError, mark
+from gradtape._src.core.base.errors import OpError, UnimplementedError, invalid, mark
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.tracing import is_asked_for_shapes
 from gradtape._src.core.programs import journal
@@ -19,7 +19,7 @@ from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval, aval, unshaped
+from gradtape._src.core.values.aval import Aval, aval, printed, unshaped
 from gradtape._src.core.values.dim import unknown
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
@@ -34,11 +34,9 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
     `specs` are `(shape, dtype)` of each result. NeedsValues where values are needed: the function then runs as eager code.
     """
     if engine.graph_around() is not None:
-        raise UnimplementedError(
-            None,
-            None,
+        raise UnimplementedError.saying(
             f"{type} gives shapes that depend on values, and is no op of a graph of TensorFlow 1. Call it in the function of a "
-            "tf.data.Dataset, or in eager code, and feed what it gives.",
+            "tf.data.Dataset, or in eager code, and feed what it gives."
         )
     if not is_asked_for_shapes() or not specs or any(shape is None for shape, _ in specs):
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
@@ -137,15 +135,21 @@ def of_bytes(values: Any, shape: tuple[int, ...]) -> np.ndarray:
     return array.reshape(shape)
 
 
+def padded(rows: Sequence[np.ndarray], extents: Sequence[int | None], fill: Any, dtype: np.dtype) -> np.ndarray:
+    """Stack arrays, each padded at its ends to these extents; None is the largest extent of all."""
+    largest = [max([row.shape[a] for row in rows], default=0) if e is None else e for a, e in enumerate(extents)]
+    result = np.full([len(rows), *largest], fill, dtype)
+    for number, row in enumerate(rows):
+        place: list[Any] = [number, *map(slice, row.shape)]
+        result[tuple(place)] = row
+    return result
+
+
 def single(array: np.ndarray, what: str) -> bytes:
     """Return the only string of an array; InvalidArgumentError if it is no scalar."""
     if array.ndim:
-        raise InvalidArgumentError(None, None, f"{what} must be scalar but got shape{_shape(array)}")
+        raise invalid(f"{what} must be scalar but got shape{printed(array.shape)}")
     return bytes(array[()])
-
-
-def _shape(array: np.ndarray) -> str:
-    return f"[{','.join(map(str, array.shape))}]"
 
 
 def same_shape(x: Aval, *_: Any, **__: Any) -> list[Known]:

@@ -10,15 +10,16 @@ import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import printed
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
-from gradtape._src.files.ops import Known, entered, host_op, of_bytes, same_shape, strings, without_values
-from gradtape._src.files.packages import package
+from gradtape._src.files.ops import Known, entered, host_op, of_bytes, padded, same_shape, strings, without_values
 from gradtape._src.ops.array.ragged import with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -88,7 +89,7 @@ def fixed(batch: Batch, key: str, feature: Any) -> np.ndarray:
         if found.size != math.prod(shape):
             raise invalid(
                 f"{batch.told(number)}Key: {key}, Index: {number}.  Number of {specs.LISTS[specs.TYPES[name]]} values != "
-                f"expected.  Values size: {found.size} but output shape: {_shape(shape)}"
+                f"expected.  Values size: {found.size} but output shape: {printed(shape)}"
             )
         result[number, ...] = found.reshape(shape)
     return result
@@ -107,21 +108,16 @@ def sequence(batch: Batch, key: str, feature: Any) -> np.ndarray:
         if found.size % max(math.prod(shape), 1):
             raise invalid(
                 f"{batch.told(number)}Key: {key}, Index: {number}.  Number of {specs.LISTS[specs.TYPES[name]]} values is not a "
-                f"multiple of stride length. Saw {found.size} values but output shape is: {_shape(('?', *shape))}"
+                f"multiple of stride length. Saw {found.size} values but output shape is: {printed(('?', *shape))}"
             )
         rows.append(found.reshape(-1, *shape) if math.prod(shape) else specs.zeros_of(name, (0, *shape)))
-    return padded(rows, name, shape, filler)
+    return in_steps(rows, name, shape, filler)
 
 
-def padded(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np.ndarray | None = None) -> np.ndarray:
+def in_steps(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np.ndarray | None = None) -> np.ndarray:
     """Stack arrays of different lengths to [rows, longest, *shape], padded at their ends."""
-    longest = max(map(len, rows), default=0)
-    result = specs.zeros_of(name, (len(rows), longest, *shape))
-    if filler is not None:
-        result[...] = filler
-    for number, row in enumerate(rows):
-        result[number, : len(row)] = row
-    return result
+    zero = specs.zeros_of(name, ())
+    return padded(rows, [None, *shape], zero if filler is None else filler, zero.dtype)
 
 
 def variable(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
@@ -206,10 +202,6 @@ def read(batch: Batch, key: str, feature: Any) -> Any:
     return reader(batch, key, feature)
 
 
-def _shape(extents: Sequence[Any]) -> str:
-    return f"[{','.join(map(str, extents))}]"
-
-
 def ordered(features: dict[str, Any]) -> list[str]:
     """Return the keys in the order of TensorFlow's results: sparse features first, each group by name."""
     sparse = (specs.VarLenFeature, specs.SparseFeature)
@@ -289,7 +281,7 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
         return _without_values(given, features, parse_example)
     data = to_numpy(given.node)
     if data.ndim > 1:
-        raise invalid_for("ParseExampleV2", f"Expected serialized to be a scalar or vector, got shape: {_shape(data.shape)}")
+        raise invalid_for("ParseExampleV2", f"Expected serialized to be a scalar or vector, got shape: {printed(data.shape)}")
     if not data.ndim:
         return _single(data, features)
     names = [] if example_names is None else list(to_numpy(strings(example_names).node))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtape._src.core.base.errors import OpError, invalid
-from gradtape._src.files.packages import package
+from gradtape._src.core.base.extras import package
 
 MAGIC = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF", b"BM": "BMP"}
 UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP, WebP required."

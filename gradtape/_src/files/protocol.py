@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from gradtape._src.core.base.extras import missing
+from gradtape._src.core.base import extras
 from gradtape._src.core.tensors.tensor import Tensor
 
 
@@ -17,12 +16,7 @@ def package(module: str) -> Any:
     if loaded is None or getattr(loaded, "Tensor", None) is Tensor:
         # This module makes TensorBoard's package work without TensorFlow. Else it would import it, or use gradtape instead.
         sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
-    try:
-        return import_module(f"tensorboard.{module}")
-    except ImportError as error:
-        raise ImportError(
-            f"Graphs and summaries are messages of TensorBoard's own package, which is not installed. {missing('summary', error)}"
-        ) from error
+    return extras.package(f"tensorboard.{module}", "Graphs and summaries", "summary", "TensorBoard's own package")
 
 
 def protocol(name: str) -> Any:

@@ -9,11 +9,12 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, Any, ClassVar
 
 from gradtape._src.core.base.errors import DataLossError, FailedPreconditionError, invalid
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.base.public import public
-from gradtape._src.files.packages import package
 from gradtape._src.files.systems import name_of, open_bytes, told
 
 PIECE = 1 << 18  # bytes read at a time, so that an invalid length allocates no more
@@ -73,7 +74,7 @@ def inflate(data: bytes, compression: str) -> bytes:
     try:
         return stream.decompress(data)
     except zlib.error as error:
-        raise DataLossError(None, None, _inflation(error)) from error
+        raise DataLossError.saying(_inflation(error)) from error
 
 
 def compression_of(value: str) -> str:
@@ -88,7 +89,7 @@ def _opened(file: IO[bytes], compression: str, path: str) -> Any:
 
 
 def _damaged(path: str, text: str) -> DataLossError:
-    return DataLossError(None, None, f"{path}; {text}")
+    return DataLossError.saying(f"{path}; {text}")
 
 
 def _exactly(stream: Any, count: int) -> bytes:
@@ -165,7 +166,7 @@ def fixed_length_records(path: str, length: int, header: int = 0, footer: int = 
         while piece := _exactly(stream, length):
             ahead += piece
             if len(piece) < length:
-                raise DataLossError(None, None, odd(given + len(piece)))
+                raise DataLossError.saying(odd(given + len(piece)))
             yield ahead[:length]
             ahead, given = ahead[length:], given + length
 
@@ -180,6 +181,7 @@ class TFRecordCompressionType:
     NONE, ZLIB, GZIP = 0, 1, 2
 
 
+@dataclass(eq=False)  # compared by identity, and assignable, as in TensorFlow
 class TFRecordOptions:
     """The compression of a TFRecord file: "GZIP", "ZLIB" or "" (none), and zlib's settings.
 
@@ -193,25 +195,19 @@ class TFRecordOptions:
 
     compression_type_map: ClassVar[dict[int, str]] = {1: "ZLIB", 2: "GZIP", 0: ""}
 
+    compression_type: Any = None
+    flush_mode: int | None = None
+    input_buffer_size: int | None = None
+    output_buffer_size: int | None = None
+    window_bits: int | None = None
+    compression_level: int | None = None
+    compression_method: int | None = None
+    mem_level: int | None = None
+    compression_strategy: int | None = None
+
     @public
-    def __init__(
-        self,
-        compression_type: Any = None,
-        flush_mode: int | None = None,
-        input_buffer_size: int | None = None,
-        output_buffer_size: int | None = None,
-        window_bits: int | None = None,
-        compression_level: int | None = None,
-        compression_method: int | None = None,
-        mem_level: int | None = None,
-        compression_strategy: int | None = None,
-    ) -> None:
-        self.get_compression_type_string(compression_type)
-        self.compression_type, self.flush_mode = compression_type, flush_mode
-        self.input_buffer_size, self.output_buffer_size = input_buffer_size, output_buffer_size
-        self.window_bits, self.compression_level = window_bits, compression_level
-        self.compression_method, self.mem_level = compression_method, mem_level
-        self.compression_strategy = compression_strategy
+    def __post_init__(self) -> None:
+        self.get_compression_type_string(self.compression_type)
 
     @classmethod
     @public
@@ -264,7 +260,7 @@ class TFRecordWriter:
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
-            raise FailedPreconditionError(None, None, "Writer is closed.")
+            raise FailedPreconditionError.saying("Writer is closed.")
         return self._file
 
     @public

@@ -10,13 +10,14 @@ import numpy as np
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for, mark
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.tensor import to_numpy
+from gradtape._src.core.values.aval import printed
 from gradtape._src.files import features as specs
 from gradtape._src.files.ops import strings
 from gradtape._src.files.parsing import (
     Batch,
     given_out,
+    in_steps,
     ordered,
-    padded,
     parsed,
     read,
     serialized_of,
@@ -58,10 +59,10 @@ def _dense(messages: list[Any], key: str, feature: Any, told: list[str]) -> tupl
             if step.size != math.prod(shape):
                 raise invalid(
                     f"{begins}Key: {key}, Index: {at}.  Number of values != expected.  values size: {step.size} but output "
-                    f"shape: [{','.join(map(str, shape))}]"
+                    f"shape: {printed(shape)}"
                 )
         rows.append(np.stack(steps).reshape(-1, *shape) if steps else specs.zeros_of(name, (0, *shape)))
-    return padded(rows, name, shape), np.array([len(row) for row in rows], np.int64)
+    return in_steps(rows, name, shape), np.array([len(row) for row in rows], np.int64)
 
 
 def _sparse(messages: list[Any], key: str, feature: Any, told: list[str]) -> tuple[np.ndarray, ...]:

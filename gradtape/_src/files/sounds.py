@@ -12,7 +12,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, tensor
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.aval import Aval, printed
 from gradtape._src.files.ops import Known, host_op, of_bytes, strings
 
 HEADER = struct.Struct("<4sI4s4sIHHIIHH")  # the bytes before the chunk of samples
@@ -61,7 +61,7 @@ def _format(data: bytes) -> tuple[int, int, int]:
 @host_op("DecodeWav", gives=_samples)
 def _decode_wav(contents: np.ndarray, *, channels: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
     if contents.ndim:
-        raise invalid(f"contents must be scalar, got shape [{','.join(map(str, contents.shape))}]")
+        raise invalid(f"contents must be scalar, got shape {printed(contents.shape)}")
     data = bytes(contents[()])
     there, rate, place = _format(data)
     while place < len(data):
@@ -100,17 +100,22 @@ def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int =
     return DecodeWav(*_decode_wav(strings(contents), channels=channels, samples=samples))
 
 
-@host_op("EncodeWav", gives=lambda audio, sample_rate: [((), dtypes.string)], traits="writes_bytes")
-def _encode_wav(audio: np.ndarray, sample_rate: np.ndarray) -> np.ndarray:
-    if audio.ndim != 2:
-        raise invalid(f"audio must be 2-dimensional[{','.join(map(str, audio.shape))}]")
-    if sample_rate.ndim:
-        raise invalid(f"sample_rate should be scalar, not shape [{','.join(map(str, sample_rate.shape))}]")
-    rate, channels = int(sample_rate), audio.shape[1]
+def encode(audio: np.ndarray, rate: int) -> bytes:
+    """Encode floats [samples, channels] in [-1, 1] as a WAV file of 16 bits; halves are rounded away from 0."""
+    channels = audio.shape[1]
     scaled = audio.astype(np.float64) * SCALE
     whole = np.trunc(scaled + np.copysign(0.5, scaled)).clip(-SCALE, SCALE - 1).astype("<i2").tobytes()
     head = HEADER.pack(b"RIFF", 36 + len(whole), b"WAVE", b"fmt ", 16, 1, channels, rate, rate * channels * 2, channels * 2, 16)
-    return of_bytes([head + b"data" + struct.pack("<I", len(whole)) + whole], ())
+    return head + b"data" + struct.pack("<I", len(whole)) + whole
+
+
+@host_op("EncodeWav", gives=lambda audio, sample_rate: [((), dtypes.string)], traits="writes_bytes")
+def _encode_wav(audio: np.ndarray, sample_rate: np.ndarray) -> np.ndarray:
+    if audio.ndim != 2:
+        raise invalid(f"audio must be 2-dimensional{printed(audio.shape)}")
+    if sample_rate.ndim:
+        raise invalid(f"sample_rate should be scalar, not shape {printed(sample_rate.shape)}")
+    return of_bytes([encode(audio, int(sample_rate))], ())
 
 
 @public

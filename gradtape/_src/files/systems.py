@@ -21,8 +21,9 @@ from gradtape._src.core.base.errors import (
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
+    invalid,
 )
-from gradtape._src.files.packages import package
+from gradtape._src.core.base.extras import package
 from gradtape._src.files.whole import replacing
 
 KINDS: dict[int | None, type[OpError]] = {
@@ -60,13 +61,20 @@ def told(path: str) -> Iterator[None]:
     except OSError as error:
         number = error.errno or NUMBERS.get(type(error))
         text = os.strerror(number) if number else str(error)
-        raise KINDS.get(number, UnknownError)(None, None, f"{path}; {text}") from error
+        raise KINDS.get(number, UnknownError).saying(f"{path}; {text}") from error
     except ValueError as error:  # a NUL character in a name
-        raise InvalidArgumentError(None, None, f"{path!r} is no name of a file: {error}.") from error
+        raise invalid(f"{path!r} is no name of a file: {error}.") from error
 
 
 class Local:
     """The file system of the operating system."""
+
+    exists = staticmethod(os.path.exists)
+    isdir = staticmethod(os.path.isdir)
+    size = staticmethod(os.path.getsize)
+    listdir = staticmethod(os.listdir)
+    mkdir = staticmethod(os.mkdir)
+    rename = staticmethod(os.replace)
 
     def open(self, path: str, mode: str) -> IO[bytes]:
         """Open a file of bytes."""
@@ -74,24 +82,9 @@ class Local:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         return open(path, mode)
 
-    def exists(self, path: str) -> bool:
-        return os.path.exists(path)
-
-    def isdir(self, path: str) -> bool:
-        return os.path.isdir(path)
-
-    def size(self, path: str) -> int:
-        return os.stat(path).st_size
-
     def modified(self, path: str) -> int:
         """Return the time of a file's last change, in nanoseconds since 1970."""
         return os.stat(path).st_mtime_ns
-
-    def listdir(self, path: str) -> list[str]:
-        return os.listdir(path)
-
-    def mkdir(self, path: str) -> None:
-        os.mkdir(path)
 
     def makedirs(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)
@@ -100,9 +93,6 @@ class Local:
         if os.path.isdir(path) and not os.path.islink(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         os.remove(path)
-
-    def rename(self, source: str, target: str) -> None:
-        os.replace(source, target)
 
     def rmtree(self, path: str) -> None:
         shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
@@ -188,7 +178,7 @@ def system_of(path: str) -> tuple[System, str]:
     try:
         return Remote(scheme, fsspec.filesystem(NAMES.get(scheme, scheme))), path
     except ValueError as error:
-        raise UnimplementedError(None, None, f"File system scheme '{scheme}' not implemented (file: '{path}')") from error
+        raise UnimplementedError.saying(f"File system scheme '{scheme}' not implemented (file: '{path}')") from error
     except ImportError as error:
         raise ImportError(f"'{path}' is of a file system that needs a package of its own. {error}") from error
 
@@ -199,17 +189,24 @@ def name_of(path: Any) -> str:
     return os.fsdecode(path)
 
 
+@contextlib.contextmanager
+def located(path: Any) -> Iterator[tuple[System, str]]:
+    """Open a context with the file system of a path, and the path within it; errors become TensorFlow's as in `told`."""
+    name = name_of(path)
+    system, inside = system_of(name)
+    with told(name):
+        yield system, inside
+
+
 def open_bytes(path: str, mode: str = "rb") -> IO[bytes]:
     """Open the file `path` of any file system, for bytes."""
-    system, inside = system_of(path)
-    with told(path):
+    with located(path) as (system, inside):
         return system.open(inside, mode)
 
 
 def write_whole(path: str, contents: bytes, parents: bool = False) -> None:
     """Write the file `path` atomically. `parents` creates the directories above it."""
-    system, inside = system_of(path)
-    with told(path):
+    with located(path) as (system, inside):
         above = os.path.dirname(inside)
         if parents and above and system is LOCAL:
             system.makedirs(above)

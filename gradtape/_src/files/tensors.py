@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.files import varint
-from gradtape._src.files.messages import message
+from gradtape._src.files.messages import message, shape_message
 from gradtape._src.files.ops import a_string, host_op, of_bytes, single, strings
 
 # The field of a TensorProto for single values of a dtype.
@@ -36,12 +38,8 @@ FIELDS = {
 }  # the others: int_val
 
 
-def _shaped(dtype: Any, shape: Any) -> Any:
-    made = message("TensorProto")(dtype=dtype.enum)
-    made.tensor_shape.SetInParent()
-    for extent in shape:
-        made.tensor_shape.dim.add(size=extent)
-    return made
+def _shaped(dtype: Any, shape: Sequence[int]) -> Any:
+    return message("TensorProto")(dtype=dtype.enum, tensor_shape=shape_message(shape))
 
 
 def encoded(array: np.ndarray, packed: bool = False) -> bytes:
@@ -59,28 +57,6 @@ def encoded(array: np.ndarray, packed: bool = False) -> bytes:
     return data
 
 
-def _unpacked(content: bytes, count: int) -> list[bytes]:
-    """Return packed strings, which follow their lengths; ValueError if the lengths are wrong."""
-    lengths, at = [], 0
-    for _ in range(count):
-        length = shift = 0
-        while True:
-            if at == len(content) or shift > 63:
-                raise ValueError(f"{len(content)} bytes are no {count} strings")
-            length |= (content[at] & 127) << shift
-            shift, at = shift + 7, at + 1
-            if content[at - 1] < 128:
-                break
-        lengths.append(length)
-    if at + sum(lengths) != len(content):
-        raise ValueError(f"{len(content)} bytes are no {count} strings")
-    found = []
-    for length in lengths:
-        found.append(content[at : at + length])
-        at += length
-    return found
-
-
 def _little(array: np.ndarray) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("<"), copy=False) if array.dtype.byteorder == ">" else array
 
@@ -96,7 +72,8 @@ def decoded(made: Any) -> np.ndarray:
         raise ValueError("its shape is not known")
     count = math.prod(shape)
     if made.tensor_content and dtype == dtypes.string:
-        return of_bytes(_unpacked(made.tensor_content, count), tuple(shape))
+        lengths, at = varint.varints(made.tensor_content, count)
+        return of_bytes(varint.divided(made.tensor_content[at:], lengths), tuple(shape))
     if made.tensor_content:
         if len(made.tensor_content) != count * dtype.numpy.itemsize:
             raise ValueError(f"{len(made.tensor_content)} bytes are no {dtype.name}{shape}")
@@ -148,11 +125,10 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 @host_op("ParseTensor", gives=lambda serialized, out_type: [(None, out_type)])
 def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
     if serialized.ndim:
-        raise invalid(f"Expected `serialized` to be a scalar, got shape: [{','.join(map(str, serialized.shape))}]")
-    made = message("TensorProto")()
+        raise invalid(f"Expected `serialized` to be a scalar, got shape: {printed(serialized.shape)}")
     data = single(serialized, "`serialized`")
     try:
-        made.ParseFromString(data)
+        made = message("TensorProto").FromString(data)
     except Exception as error:
         raise invalid(f"Could not parse `serialized` as TensorProto: {len(data)} bytes are none ({error}).") from error
     if made.dtype != out_type.enum:

@@ -1,6 +1,9 @@
-"""Variable-length integers, with 7 bits per byte."""
+"""Variable-length integers, with 7 bits per byte, and strings behind their lengths."""
 
 from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
 
 LONGEST = 10  # maximum number of bytes
 
@@ -23,3 +26,19 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return number, at + place + 1
     raise ValueError(f"the number at byte {at} does not end")
+
+
+def varints(data: bytes, count: int) -> tuple[list[int], int]:
+    """Decode `count` integers from the beginning of `data`; return them and their end."""
+    numbers, at = [], 0
+    for _ in range(count):
+        number, at = varint(data, at)
+        numbers.append(number)
+    return numbers, at
+
+
+def divided(data: bytes, lengths: Sequence[int]) -> list[bytes]:
+    """Divide bytes into strings of these lengths; ValueError if they are not all of it."""
+    if sum(lengths) != len(data):
+        raise ValueError(f"{len(data)} bytes are no {len(lengths)} strings")
+    return [data[end - length : end] for length, end in zip(lengths, itertools.accumulate(lengths), strict=True)]

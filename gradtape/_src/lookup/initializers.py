@@ -41,17 +41,7 @@ class KeyValueTensorInitializer:
     @public
     def __init__(self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None) -> None:
         self._keys, self._values = tensor(keys, key_dtype), tensor(values, value_dtype)
-        self._name = name
-
-    @property
-    def key_dtype(self) -> dtypes.DType:
-        """The dtype of the keys."""
-        return self._keys.dtype
-
-    @property
-    def value_dtype(self) -> dtypes.DType:
-        """The dtype of the values."""
-        return self._values.dtype
+        self.key_dtype, self.value_dtype, self._name = self._keys.dtype, self._values.dtype, name
 
     def initialize(self, table: Any) -> None:
         """Fill a table with the pairs."""
@@ -123,7 +113,7 @@ class TextFileInitializer:
                 lines = [line.removesuffix(b"\r") for line in file.read().removesuffix(b"\n").split(b"\n")]
         except NotFoundError:
             message = f"{self._path}; No such file or directory [Op:InitializeTableFromTextFileV2]"
-            raise NotFoundError(None, None, message) from None
+            raise NotFoundError.saying(message) from None
         if self._size is not None:
             if len(lines) < self._size:
                 raise self._wrong(f"Invalid vocab_size in {self._path}: expected {self._size} but got {len(lines)}")
@@ -166,10 +156,8 @@ def _paired(pairs: Iterator[tuple[Any, Any]]) -> Pairs:
         known = found.setdefault(key, value)
         if known != value:
             key, known, value = (x.decode(errors="replace") if isinstance(x, bytes) else x for x in (key, known, value))
-            raise FailedPreconditionError(
-                None,
-                None,
+            raise FailedPreconditionError.saying(
                 f"HashTable has different value for same key. Key {key} has {known} and trying to add value {value} "
-                "[Op:LookupTableImportV2]",
+                "[Op:LookupTableImportV2]"
             )
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.host import effect
-from gradtape._src.core.base.errors import InvalidArgumentError, invalid_for
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.tensors.convert import tensor
@@ -137,12 +137,10 @@ class MutableHashTable(Stateful):
         wanted = (self.key_dtype.numpy, self.value_dtype.numpy, (count, *self._shape))
         if keys is None or values is None or (keys.dtype, values.dtype, values.shape) != wanted:
             got = [None if array is None else f"{array.dtype.name}{list(array.shape)}" for array in (keys, values)]
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"The table {self._name!r} cannot be restored: it has keys of {self.key_dtype.name} and values of "
                 f"{self.value_dtype.name}{list(self._shape)}, the checkpoint has keys {got[0]} and values {got[1]}. "
-                "Make the table as it was saved. Nothing was changed.",
+                "Make the table as it was saved. Nothing was changed."
             )
         pairs = dict(zip(keys.ravel().tolist(), [np.array(row) if self._shape else row for row in values], strict=True))
         pairs = {key: value for key, value in pairs.items() if key not in self._refused_keys}

@@ -45,7 +45,7 @@ def _find(keys: Any, *, entries: Entries) -> Any:
 
 def _pairs_of(entries: Entries) -> Pairs:
     if entries.pairs is None:
-        raise FailedPreconditionError(None, None, "Table not initialized. [Op:LookupTableFindV2]")
+        raise FailedPreconditionError.saying("Table not initialized. [Op:LookupTableFindV2]")
     return entries.pairs
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
-import wave
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
+from gradtape._src.files import png, sounds
 from gradtape._src.files.protocol import package, protocol
+from gradtape._src.files.tensors import encoded
 
 BUCKETS = 30
+ZLIB = -1  # the compression of pictures: zlib's default
 PROTOCOL = ("summary", "event", "tensor")
 SHOWN = ("scalar", "histogram", "image", "text", "audio")
 
@@ -69,8 +70,10 @@ def images(tag: str, batch: np.ndarray, *, most: int) -> Any:
             low, high = float(one.min(initial=0)), float(one.max(initial=0))
             one = one * (127 / max(-low, high)) + 128 if low < 0 else one * (255 / high if high else 0)
         height, width, depth = one.shape
-        encoded = summary.Image(height=height, width=width, colorspace=depth, encoded_image_string=_png(one.astype(np.uint8)))
-        values.append(summary.Value(tag=name, image=encoded))
+        picture = summary.Image(
+            height=height, width=width, colorspace=depth, encoded_image_string=png.encode(one.astype(np.uint8), ZLIB)
+        )
+        values.append(summary.Value(tag=name, image=picture))
     return summary(value=values)
 
 
@@ -124,14 +127,14 @@ def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
         batch = np.clip(batch, 0, 1) * 255.5
     shown = batch[:most].astype(np.uint8)
     sizes = [str(batch.shape[2]).encode(), str(batch.shape[1]).encode()]
-    return np.array([*sizes, *[_png(one) for one in shown]], object)
+    return np.array([*sizes, *[png.encode(one, ZLIB) for one in shown]], object)
 
 
 def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.ndarray:
     """Return strings [n, 2]: the first clips of a batch [n, frames, channels] as WAV, and empty labels; floats from -1 to 1."""
     if batch.ndim != 3:
         raise ValueError(f"Sounds have shape [n, frames, channels], received {list(batch.shape)}.")
-    rows = [[_wav(one, int(sample_rate)), b""] for one in batch[:most]]
+    rows = [[sounds.encode(one, int(sample_rate)), b""] for one in batch[:most]]
     return np.array(rows, object).reshape(len(rows), 2)
 
 
@@ -158,42 +161,10 @@ def _of(tag: str, **content: Any) -> Any:
     return summary(value=[summary.Value(tag=tag, **content)])
 
 
-DTYPES: dict[str, int] = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10}  # TensorFlow's enum values
-STRING = 7
 WAV = 11  # TensorBoard's enum value of the encoding
 
 
 def _tensor(value: np.ndarray) -> Any:
-    message = tensorboard().Tensor()
-    for extent in value.shape:
-        message.tensor_shape.dim.add(size=extent)
-    if value.dtype == object:
-        message.dtype = STRING
-        message.string_val.extend([item if isinstance(item, bytes) else str(item).encode() for item in value.ravel()])
-    elif value.dtype.name in DTYPES:
-        message.dtype = DTYPES[value.dtype.name]
-        message.tensor_content = value.tobytes()
-    else:
+    if value.dtype.kind == "c":
         raise invalid(f"A summary of dtype {value.dtype.name} cannot be written: cast it to float32.")
-    return message
-
-
-def _png(image: np.ndarray) -> bytes:
-    from PIL import Image  # a dependency of TensorBoard's package
-
-    stream = io.BytesIO()
-    Image.fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(stream, "png")
-    return stream.getvalue()
-
-
-def _wav(clip: np.ndarray, sample_rate: int) -> bytes:
-    """Return a clip [frames, channels] as 16-bit WAV; halves are rounded away from 0."""
-    scaled = clip.astype(np.float32) * np.float32(1 << 15)
-    samples = np.clip(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)), -(1 << 15), (1 << 15) - 1).astype("<i2")
-    stream = io.BytesIO()
-    with wave.open(stream, "wb") as file:
-        file.setnchannels(clip.shape[1])
-        file.setsampwidth(2)
-        file.setframerate(sample_rate)
-        file.writeframes(samples.tobytes())
-    return stream.getvalue()
+    return tensorboard().Tensor.FromString(encoded(value))

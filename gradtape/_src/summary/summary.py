@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,7 @@ class SummaryWriter:
     @contextlib.contextmanager
     def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
         """Open a context in which this writer is the default, with `step` as the default step if given."""
-        if self._closed:
-            raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
+        self._check_open()
         with setting(writer=self, step=local.step if step is None else step):
             try:
                 yield self
@@ -70,11 +70,14 @@ class SummaryWriter:
 
     def set_as_default(self, step: Any = None) -> None:
         """Make this writer the thread's default."""
-        if self._closed:
-            raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
+        self._check_open()
         local.writer = self
         if step is not None:
             local.step = step
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
 
     def init(self) -> None:
         """Do nothing, as a writer is ready when it is made."""
@@ -244,21 +247,17 @@ WRITE = define(
 )
 
 
+@dataclass(frozen=True)
 class Encoded:
     """A summary's encoder. Equal encoders compare equal, so that programs are found again."""
 
-    def __init__(self, kind: str | bytes | None, description: str | None, convert: Callable[..., Any], *arguments: Any) -> None:
-        self.parts = kind, description, convert, arguments
+    kind: str | bytes | None
+    description: str | None
+    convert: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
 
     def __call__(self, tag: str, *data: np.ndarray) -> Any:
-        kind, description, convert, arguments = self.parts
-        return messages.tensor(tag, convert(*data, *arguments), kind, description)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Encoded) and self.parts == other.parts
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
+        return messages.tensor(tag, self.convert(*data, *self.arguments), self.kind, self.description)
 
 
 def _raw(tag: str, texts: np.ndarray) -> Any:
@@ -331,7 +330,7 @@ def histogram(name: str, data: Any, step: Any = None, buckets: int | None = None
     True
     """
     count = messages.BUCKETS if buckets is None else int(buckets)
-    return _summary(name, step, Encoded("histogram", description, messages.histogram_tensor, count), [tensor(data)])
+    return _summary(name, step, Encoded("histogram", description, messages.histogram_tensor, (count,)), [tensor(data)])
 
 
 @public
@@ -344,7 +343,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
     ...     print(tf.summary.image("zeros", tf.zeros([1, 4, 4, 1]), step=1).numpy())
     True
     """
-    return _summary(name, step, Encoded("image", description, messages.image_tensor, int(max_outputs)), [tensor(data)])
+    return _summary(name, step, Encoded("image", description, messages.image_tensor, (int(max_outputs),)), [tensor(data)])
 
 
 @public
@@ -378,7 +377,7 @@ def audio(
     """
     if encoding not in (None, "wav"):
         raise ValueError(f"Unknown encoding: {encoding!r}. Expected 'wav', or None for it.")
-    encode = Encoded("audio", description, messages.audio_tensor, int(max_outputs))
+    encode = Encoded("audio", description, messages.audio_tensor, (int(max_outputs),))
     return _summary(name, step, encode, [tensor(data), tensor(sample_rate, "int32")])
 
 

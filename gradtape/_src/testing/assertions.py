@@ -11,10 +11,10 @@ import numpy as np
 from absl.testing import absltest
 
 from gradtape._src.core.base.errors import InvalidArgumentError, OpError
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.tensors.tensor import Stored, Tensor, is_symbolic_tensor
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.device_spec import DeviceSpec
-from gradtape._src.files.packages import package
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.v1.graphs.ragged_value import RaggedTensorValue
 

@@ -16,10 +16,11 @@ from jax.sharding import Sharding
 from gradtape._src.core.base.errors import DataLossError, UnimplementedError
 from gradtape._src.core.values.dtypes import DType, NamedDType, as_dtype, string
 from gradtape._src.files.messages import message
+from gradtape._src.files.ops import of_bytes
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.systems import open_bytes
 from gradtape._src.files.table import table
-from gradtape._src.files.varint import varint
+from gradtape._src.files.varint import divided, varints
 from gradtape._src.train.storage import ATTRIBUTES, ArrayEntry, CheckpointSource, ObjectNode
 
 SUFFIX = ".index"
@@ -53,13 +54,11 @@ class Bundle(CheckpointSource):
             stored = dict(table(data))
             header = message("BundleHeaderProto").FromString(stored.pop(b""))
             if header.version.min_consumer > VERSION:
-                raise UnimplementedError(
-                    None,
-                    None,
-                    f"The checkpoint {self.path} is for readers of version {header.version.min_consumer}; this is {VERSION}.",
+                raise UnimplementedError.saying(
+                    f"The checkpoint {self.path} is for readers of version {header.version.min_consumer}; this is {VERSION}."
                 )
             if header.endianness:
-                raise UnimplementedError(None, None, f"The checkpoint {self.path} was written by a big-endian machine.")
+                raise UnimplementedError.saying(f"The checkpoint {self.path} was written by a big-endian machine.")
             self._files, self.writer = header.num_shards, header.writer
             self._parts = {key: _placed(value, self._files) for key, value in stored.items() if key.startswith(b"\0")}
             placed = {key.decode(): _placed(value, self._files) for key, value in stored.items() if key not in self._parts}
@@ -81,11 +80,9 @@ class Bundle(CheckpointSource):
 
     def _array(self, key: str, entry: Placed) -> np.ndarray:
         if isinstance(entry.dtype, DType):
-            raise UnimplementedError(
-                None,
-                None,
+            raise UnimplementedError.saying(
                 f"{key} in the checkpoint {self.path} is {entry.dtype.name}, of which gradtape has no tensors. The state of "
-                "an iterator of TensorFlow is such: restore without it.",
+                "an iterator of TensorFlow is such: restore without it."
             )
         if not entry.parts:
             data = self._bytes(key, entry)
@@ -105,7 +102,7 @@ class Bundle(CheckpointSource):
         path = f"{self._prefix}.data-{entry.file:05d}-of-{self._files:05d}"
         with open_bytes(path) as file:
             if entry.offset + entry.size > file.seek(0, 2):
-                raise DataLossError(None, None, f"The file {path} is truncated: it ends before {key} does. Nothing was restored.")
+                raise DataLossError.saying(f"The file {path} is truncated: it ends before {key} does. Nothing was restored.")
             file.seek(entry.offset)
             data = file.read(entry.size)
         if entry.dtype != string.numpy and masked_checksum(data) != entry.crc32:
@@ -140,22 +137,19 @@ def _numbers(data: bytes, entry: Placed) -> np.ndarray:
 
 def _strings(data: bytes, entry: Placed) -> np.ndarray:
     """Decode strings, which follow their lengths and a checksum of these."""
-    lengths, at = [], 0
-    for _ in range(math.prod(entry.shape)):
-        length, at = varint(data, at)
-        lengths.append(length)
-    summed = b"".join([length.to_bytes(4 if length < 1 << 32 else 8, "little") for length in lengths])
-    checksum = data[at : at + CHECKSUM.size]
-    at += CHECKSUM.size
-    if at + sum(lengths) != len(data):
-        raise ValueError(f"{len(data)} bytes are no {len(lengths)} strings")
-    if CHECKSUM.pack(masked_checksum(summed)) != checksum or masked_checksum(summed + checksum + data[at:]) != entry.crc32:
+    lengths, at = varints(data, math.prod(entry.shape))
+    text = data[at + CHECKSUM.size :]
+    strings = divided(text, lengths)
+    if (data[at : at + CHECKSUM.size], entry.crc32) != checksums(lengths, text):
         raise ValueError("the checksum of strings is wrong")
-    array = np.empty(len(lengths), object)
-    for i, length in enumerate(lengths):
-        array[i] = data[at : at + length]
-        at += length
-    return array.reshape(entry.shape)
+    return of_bytes(strings, entry.shape)
+
+
+def checksums(lengths: Sequence[int], text: bytes) -> tuple[bytes, int]:
+    """Return the checksum of the lengths of strings, as it is stored, and the checksum of all."""
+    summed = b"".join([length.to_bytes(4 if length < 1 << 32 else 8, "little") for length in lengths])
+    stored = CHECKSUM.pack(masked_checksum(summed))
+    return stored, masked_checksum(summed + stored + text)
 
 
 def _short(key: str, placed: dict[str, Placed]) -> str:

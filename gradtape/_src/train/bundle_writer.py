@@ -11,12 +11,12 @@ import numpy as np
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.values.dtypes import as_dtype
-from gradtape._src.files.messages import message
-from gradtape._src.files.records import CHECKSUM, masked_checksum
+from gradtape._src.files.messages import message, shape_message
+from gradtape._src.files.records import masked_checksum
 from gradtape._src.files.table import written
 from gradtape._src.files.varint import packed
 from gradtape._src.files.whole import replacing
-from gradtape._src.train.bundle import GRAPH, SUFFIX, VALUE, VERSION
+from gradtape._src.train.bundle import GRAPH, SUFFIX, VALUE, VERSION, checksums
 from gradtape._src.train.storage import ATTRIBUTES, ObjectNode
 
 WRITER = "gradtape"  # in a header field that TensorFlow does not have, and ignores
@@ -63,11 +63,9 @@ def _entries(arrays: Mapping[str, np.ndarray], data: IO[bytes]) -> Iterator[tupl
     for key, array in sorted((key.encode(), array) for key, array in arrays.items()):
         strings = array.dtype.kind == "O"
         stored, checksum = _strings(array) if strings else _numbers(array)
-        entry = message("BundleEntryProto")(dtype=as_dtype(array.dtype).as_datatype_enum, offset=data.tell(), size=len(stored))
-        entry.crc32c = checksum
-        entry.shape.SetInParent()
-        for extent in array.shape:
-            entry.shape.dim.add(size=extent)
+        place = {"offset": data.tell(), "size": len(stored), "crc32c": checksum}
+        dtype, shape = as_dtype(array.dtype).as_datatype_enum, shape_message(array.shape)
+        entry = message("BundleEntryProto")(dtype=dtype, shape=shape, **place)
         data.write(stored)
         yield key, entry.SerializeToString()
 
@@ -80,10 +78,9 @@ def _numbers(array: np.ndarray) -> tuple[bytes, int]:
 def _strings(array: np.ndarray) -> tuple[bytes, int]:
     """Encode strings, behind their lengths and a checksum of these; return the bytes and the checksum of all."""
     items = [bytes(item) for item in array.ravel()]
-    lengths = b"".join([packed(len(item)) for item in items])
-    summed = b"".join([len(item).to_bytes(4 if len(item) < 1 << 32 else 8, "little") for item in items])
-    checksum, text = CHECKSUM.pack(masked_checksum(summed)), b"".join(items)
-    return lengths + checksum + text, masked_checksum(summed + checksum + text)
+    lengths, text = [len(item) for item in items], b"".join(items)
+    checksum, whole = checksums(lengths, text)
+    return b"".join([*map(packed, lengths), checksum, text]), whole
 
 
 def _graph(nodes: Sequence[ObjectNode]) -> bytes:

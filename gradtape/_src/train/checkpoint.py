@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtape._src.core.base.errors import InvalidArgumentError
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Stateful, Tracked
@@ -23,7 +24,7 @@ from gradtape._src.train.state import update_state
 from gradtape._src.train.values import array_of, begin, held, hold, layout_of
 
 
-@hides("written")
+@hides("written counting")
 class Checkpoint(Tracked):
     """A group of objects whose variables are saved and restored together.
 
@@ -58,9 +59,6 @@ class Checkpoint(Tracked):
     @property
     def save_counter(self) -> Variable:
         """The number of calls of `save`, an int64 variable; it is saved, too."""
-        return self._counter()
-
-    def _counter(self) -> Variable:
         counter = self._save_counter
         if counter is None:
             self._save_counter = counter = Variable(0, name="save_counter", dtype=int64, trainable=False)
@@ -114,12 +112,18 @@ class Checkpoint(Tracked):
     @public
     def save(self, file_prefix: Any, options: Any = None) -> str:
         """Write a checkpoint called `file_prefix-<number>`, and return that name. It is noted as the latest in its folder."""
-        counter = self._counter()
+        with self.counting() as number:
+            prefix = f"{_path(file_prefix)}-{number}"
+            return self.written(prefix, options, lambda: update_state(os.path.dirname(prefix), [(prefix, None)]))
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[int]:
+        """Open a context with the number of a save, which is not counted if it fails."""
+        counter = self.save_counter
         before = held(counter, initial=0)
         hold(counter, before + 1)
         try:
-            prefix = f"{_path(file_prefix)}-{int(before) + 1}"
-            return self.written(prefix, options, lambda: update_state(os.path.dirname(prefix), [(prefix, None)]))
+            yield int(before) + 1
         except BaseException:
             hold(counter, before)
             raise
@@ -148,7 +152,7 @@ class Checkpoint(Tracked):
         if save_path is None:
             return NothingRestored(self)
         created = self._save_counter is None
-        self._counter()
+        _ = self.save_counter  # made now, so that it is restored, too
         try:
             return self.read(save_path)
         except BaseException:
@@ -262,7 +266,7 @@ def _check(wanted: list[tuple[Variable, str]], reader: storage.CheckpointSource)
             )
     if shapes or types:
         message = "\n".join([*shapes, *types, f"No variable was changed. The checkpoint is {reader.path}."])
-        raise ValueError(message) if shapes else InvalidArgumentError(None, None, message)
+        raise ValueError(message) if shapes else invalid(message)
 
 
 class CheckpointLoadStatus:

@@ -12,7 +12,7 @@ from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.train.checkpoint import Checkpoint
 from gradtape._src.train.sources import remove
 from gradtape._src.train.state import Saved, read_state, update_state
-from gradtape._src.train.values import held, hold
+from gradtape._src.train.values import held
 
 
 class CheckpointManager:
@@ -90,26 +90,20 @@ class CheckpointManager:
             soon = check_interval and step < self._last_step + self._interval
             if soon or step == self._last_step:
                 return None
-        counter = self._checkpoint.save_counter
-        before = held(counter, initial=0)
-        hold(counter, before + 1)
-        number = int(before) + 1 if checkpoint_number is None else int(checkpoint_number)
-        path = os.path.join(self._directory, f"{self._name}-{number}")
-
-        def note() -> None:
-            self._saved = [entry for entry in self._saved if entry[0] != path] + [(path, time.time())]
-            superfluous = self._superfluous()
-            update_state(self._directory, self._saved, self._kept_until)
-            for old, _ in superfluous:  # only now, as the state file no longer names them
-                remove(old)
-
-        try:
-            self._checkpoint.written(path, options, note)
-        except BaseException:
-            hold(counter, before)
-            raise
+        with self._checkpoint.counting() as number:
+            number = number if checkpoint_number is None else int(checkpoint_number)
+            path = os.path.join(self._directory, f"{self._name}-{number}")
+            self._checkpoint.written(path, options, lambda: self._note(path))
         self._last_step = step
         return path
+
+    def _note(self, path: str) -> None:
+        """Note a complete checkpoint, and delete superfluous ones."""
+        self._saved = [entry for entry in self._saved if entry[0] != path] + [(path, time.time())]
+        superfluous = self._superfluous()
+        update_state(self._directory, self._saved, self._kept_until)
+        for old, _ in superfluous:  # only now, as the state file no longer names them
+            remove(old)
 
     def sync(self) -> None:
         """Wait until checkpoints that are saved in the background are on the disk."""

@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import Sharding
 
 from gradtape._src.core.base import hooks
-from gradtape._src.core.base.extras import missing
+from gradtape._src.core.base.extras import package
 from gradtape._src.core.platform.runtime import Background
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.train import storage
@@ -39,13 +39,7 @@ def folder_of(prefix: str) -> str:
 
 
 def _orbax() -> Any:
-    try:
-        from orbax import checkpoint
-    except ImportError as error:
-        raise ImportError(
-            "Checkpoints in parts, or written beside the training, need orbax, which is not installed. "
-            f"{missing('checkpoints', error)}"
-        ) from error
+    checkpoint = package("orbax.checkpoint", "Checkpoints in parts, or written beside the training,", "checkpoints", "orbax")
     logging.getLogger("absl").addFilter(_is_news)
     return checkpoint
 
@@ -173,13 +167,8 @@ class CheckpointParts(storage.CheckpointSource):
         orbax = _orbax()
         with self._damage(), self._reader() as reader:
             index = reader.restore(self.path, args=orbax.args.Composite(index=orbax.args.JsonRestore()))["index"]
-            if index["format"] != FORMAT:
-                raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
+            self._take(index, FORMAT, None)
             self._numbers = {key: given.get("number") for key, given in index["arrays"].items()}
-            described = {key: {**given, "crc32": 0} for key, given in index["arrays"].items()}
-            self.entries = {key: storage.entry_of(key, given, {*described}) for key, given in described.items()}
-            self.by_name = False
-            self.nodes = [storage.node_of(node, len(index["nodes"]), self.entries) for node in index["nodes"]]
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[Any]:

@@ -51,5 +51,5 @@ class PythonState(Stateful):
         """Return a function that passes the saved bytes to `deserialize`."""
         text = state[""][()] if "" in state else None
         if not isinstance(text, bytes):
-            raise DataLossError(None, None, f"What a checkpoint has for a {type(self).__name__} is no string, but {text!r}.")
+            raise DataLossError.saying(f"What a checkpoint has for a {type(self).__name__} is no string, but {text!r}.")
         return lambda: self.deserialize(text)

@@ -54,7 +54,7 @@ class CheckpointReader:
         key = tensor_str.removesuffix(VALUE)
         if key not in self._reader.entries:
             names = some(sorted(self._reader.entries))
-            raise NotFoundError(None, None, f"Key {tensor_str} not found in checkpoint\n{self._reader.path} has {names}.")
+            raise NotFoundError.saying(f"Key {tensor_str} not found in checkpoint\n{self._reader.path} has {names}.")
         return self._reader.arrays([key])[key][()]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gradtape._src.core.base.errors import DataLossError, NotFoundError
-from gradtape._src.files.systems import system_of, told
+from gradtape._src.files.systems import located
 from gradtape._src.train import bundle, bundle_writer, parts, storage
 
 
@@ -66,6 +66,5 @@ def _unlink(path: str) -> None:
 
 
 def _of_tensorflow(prefix: str) -> bool:
-    system, inside = system_of(prefix + bundle.SUFFIX)
-    with told(prefix):
+    with located(prefix + bundle.SUFFIX) as (system, inside):
         return system.exists(inside) and not system.isdir(inside)

@@ -17,6 +17,7 @@ from jax.sharding import Sharding
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import DataLossError, NotFoundError, UnimplementedError
 from gradtape._src.core.values.dtypes import as_dtype
+from gradtape._src.files.ops import of_bytes
 from gradtape._src.files.whole import replacing
 
 SUFFIX = ".safetensors"
@@ -129,6 +130,18 @@ class CheckpointSource:
                 None, None, f"The checkpoint {self.path} is damaged, or is none: {said}. Nothing was restored."
             ) from error
 
+    def _take(self, index: Any, format: str, stored: set[str] | None) -> None:
+        """Take entries and nodes from an index of gradtape's own formats.
+
+        `stored` are the keys of the arrays that are there; None if orbax, which wrote them, knows that, and their checksums.
+        """
+        if index["format"] != format:
+            raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {format!r}")
+        self.entries = {key: entry_of(key, given, stored) for key, given in index["arrays"].items()}
+        self.by_name = index["nodes"] is None
+        given = index["nodes"] or []
+        self.nodes = [node_of(node, len(given), self.entries) for node in given]
+
     def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
         """Return the arrays of `keys`, checked against the index, and sharded by `layouts` in a checkpoint in parts."""
         raise NotImplementedError
@@ -144,12 +157,10 @@ class Reader(CheckpointSource):
     def __init__(self, prefix: str) -> None:
         super().__init__(file_of(prefix))
         if not os.path.isfile(self.path):
-            raise NotFoundError(
-                None,
-                None,
+            raise NotFoundError.saying(
                 f"Error when restoring from checkpoint at {prefix}: there is no file {self.path}. Please double-check that the "
                 "path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in 'path/to/ckpt-1'); "
-                "tf.train.latest_checkpoint(folder) gives the whole of it.",
+                "tf.train.latest_checkpoint(folder) gives the whole of it."
             )
         with self._opened() as file:
             metadata, keys = file.metadata(), set(file.keys())
@@ -160,12 +171,7 @@ class Reader(CheckpointSource):
             if metadata.get("crc32") != str(zlib.crc32(text.encode())):
                 raise ValueError("the checksum of its index is wrong")
             index = json.loads(text)
-            if index["format"] != FORMAT:
-                raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
-            self.entries = {key: entry_of(key, given, keys) for key, given in index["arrays"].items()}
-            self.by_name = index["nodes"] is None
-            given = index["nodes"] or []
-            self.nodes = [node_of(node, len(given), self.entries) for node in given]
+            self._take(index, FORMAT, keys)
             if not self.nodes and not self.by_name:
                 raise ValueError("it has no objects")
 
@@ -200,9 +206,7 @@ class Reader(CheckpointSource):
 def strings_of(entry: ArrayEntry) -> np.ndarray:
     """Return the array of strings in an index entry."""
     assert entry.strings is not None
-    result = np.empty(len(entry.strings), object)
-    result[:] = entry.strings
-    return result.reshape(entry.shape)
+    return of_bytes(entry.strings, entry.shape)
 
 
 def graph_data(nodes: Sequence[ObjectNode]) -> list[dict[str, Any]]:
@@ -215,15 +219,15 @@ def graph_of(nodes: Sequence[ObjectNode]) -> bytes:
     return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in nodes]).encode()
 
 
-def entry_of(key: str, given: Any, stored: set[str]) -> ArrayEntry:
+def entry_of(key: str, given: Any, stored: set[str] | None) -> ArrayEntry:
     dtype = as_dtype(given["dtype"]).numpy
     shape = tuple(given["shape"])
     if not all(type(extent) is int and 0 <= extent < 1 << 62 for extent in shape):
         raise ValueError(f"{key} has the shape {list(shape)}")
     if dtype.kind != "O":
-        if key not in stored:
+        if stored is not None and key not in stored:
             raise ValueError(f"it has no array {key}")
-        return ArrayEntry(dtype, shape, int(given["crc32"]))
+        return ArrayEntry(dtype, shape, 0 if stored is None else int(given["crc32"]))
     strings = tuple([base64.b64decode(item, validate=True) for item in given["strings"]])
     if len(strings) != int(np.prod(shape, dtype=object)):
         raise ValueError(f"{key} has {len(strings)} strings for the shape {list(shape)}")

@@ -57,11 +57,9 @@ class Keras2Name(type):
 
     @public
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise UnimplementedError(
-            None,
-            None,
+        raise UnimplementedError.saying(
             f"{cls.__module__}.{cls.__name__} belongs to Keras 2. On gradtape tf_keras is Keras 3: use what that "
-            "has, or plain tf.",
+            "has, or plain tf."
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from gradtape._src.core.base import hooks
+from gradtape._src.core.base.hidden import hides
 
 # The codes of the classes below.
 OK = 0
@@ -49,6 +50,7 @@ class NeedsValues(NotImplementedError):
         self.fix = fix
 
 
+@hides("saying")
 class OpError(Exception):
     """Base of the errors raised by operations. Constructed as in TensorFlow: `OpError(node_def, op, message)`.
 
@@ -64,6 +66,11 @@ class OpError(Exception):
     def __init__(self, node_def: Any, op: Any, message: str) -> None:
         super().__init__(message)
         self.node_def, self.op, self.message = node_def, op, message
+
+    @classmethod
+    def saying(cls, message: str) -> Self:
+        """Return an error that belongs to no node and no op of a graph."""
+        return cls(None, None, message)
 
     @property
     def error_code(self) -> int:
@@ -375,7 +382,7 @@ def invalid_for(type: str, message: str) -> InvalidArgumentError:
 
 def unmet(message: str) -> OpError:
     """Return a `FailedPreconditionError` with `message`; the same as `invalid` while a function is traced."""
-    return invalid(message) if hooks.core.tracing() else FailedPreconditionError(None, None, message)
+    return invalid(message) if hooks.core.tracing() else FailedPreconditionError.saying(message)
 
 
 def invalid_dtype(message: str) -> InvalidArgumentError:

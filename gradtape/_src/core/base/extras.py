@@ -1,6 +1,20 @@
-"""Optional packages (extras), and the message for a missing one."""
+"""Optional packages (extras): their import on first use, and the message for a missing one."""
 
-from importlib import metadata
+import functools
+from importlib import import_module, metadata
+from typing import Any
+
+
+@functools.cache
+def package(module: str, what: str, extra: str = "files", named: str = "a package") -> Any:
+    """Import a module of an extra; ImportError with instructions if it is missing.
+
+    `what`, a plural, begins the sentence, which says that it needs what `named` names.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{what} need {named}, which is not installed. {missing(extra, error)}") from error
 
 
 def requirements(extra: str, of: str = "gradtape") -> list[str]:

@@ -99,7 +99,7 @@ def public(function: Callable[P, R], records: bool = True) -> Callable[P, R]:
             except MemoryError as error:
                 if not raised_inside(error):
                     raise
-                raise ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.") from None
+                raise ResourceExhaustedError.saying(f"Out of memory: {error}. No variable was changed.") from None
             except Exception as error:
                 if isinstance(error, REFUSALS) and (found := otherwise(call, args, kwargs)) is not NotImplemented:
                     version: R = found

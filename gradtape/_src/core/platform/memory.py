@@ -81,12 +81,10 @@ def check_array(count: float, dtype: Any) -> None:
 
 
 def _lacking(needs: int, free: int, total: int, where: str) -> Exception:
-    return ResourceExhaustedError(
-        None,
-        None,
+    return ResourceExhaustedError.saying(
         f"Out of memory: this needs {needs / 2**30:,.1f} GiB, and {free / 2**30:,.1f} of the {where}'s {total / 2**30:,.1f} "
         "GiB are available. No variable was changed. Use smaller batches, or look for a broadcast or product that makes a "
-        "tensor larger than meant.",
+        "tensor larger than meant."
     )
 
 
@@ -109,7 +107,7 @@ def translated(error: Exception) -> Exception:
             "XLA_PYTHON_CLIENT_MEM_FRACTION or XLA_PYTHON_CLIENT_PREALLOCATE=false in the environment."
         )
     )
-    return ResourceExhaustedError(None, None, f"Out of memory: {text}. No variable was changed.{device}")
+    return ResourceExhaustedError.saying(f"Out of memory: {text}. No variable was changed.{device}")
 
 
 def _of_machine() -> int:

@@ -91,10 +91,8 @@ def stop(save: bool = True) -> None:
     """
     with session.lock:
         if session.running is None:
-            raise UnavailableError(
-                None,
-                None,
-                "Cannot export profiling results. No profiler is running: begin with tf.profiler.experimental.start(logdir).",
+            raise UnavailableError.saying(
+                "Cannot export profiling results. No profiler is running: begin with tf.profiler.experimental.start(logdir)."
             )
         logdir, folder = session.running
         session.running = None

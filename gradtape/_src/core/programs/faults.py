@@ -27,7 +27,7 @@ def verify(op: Op, attrs: Attributes, values: Sequence[np.ndarray], line: Line =
 
 def failed(op: Op, message: str, line: Line) -> InvalidArgumentError:
     """Return the error of an op that cannot take its values."""
-    return InvalidArgumentError(None, None, of_op(message, op.type) + detected_at(line))
+    return InvalidArgumentError.saying(of_op(message, op.type) + detected_at(line))
 
 
 def detected_at(line: Line) -> str:

@@ -135,11 +135,9 @@ def check_device(name: str) -> None:
     there = list_logical_devices()
     found = [DeviceSpec.from_string(d.name) for d in there]
     if not any(spec.device_type in (None, d.device_type) and spec.device_index in (None, d.device_index) for d in found):
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise InvalidArgumentError.saying(
             f"Could not satisfy device specification '{spec.to_string()}'. enable_soft_placement=0. All available devices "
-            f"{[d.name for d in there]}. Name one of these, or call tf.config.set_soft_device_placement(True).",
+            f"{[d.name for d in there]}. Name one of these, or call tf.config.set_soft_device_placement(True)."
         )
 
 
@@ -307,7 +305,7 @@ def reset_memory_stats(device: str) -> None:
     0
     """
     if _named(device).memory_stats():
-        raise UnimplementedError(None, None, f"JAX cannot reset the peak of {device}: take differences of its get_memory_info.")
+        raise UnimplementedError.saying(f"JAX cannot reset the peak of {device}: take differences of its get_memory_info.")
 
 
 @public

@@ -255,7 +255,7 @@ def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpErro
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
         f"tensor [Op:{op.type}]{behind}\n{mend}"
     )
-    return invalid_dtype(message) if kind is None else kind(None, None, message)
+    return invalid_dtype(message) if kind is None else kind.saying(message)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ def not_an_integer(value: Any, what: str) -> Exception:
     received = f"{what} must be an integer, received {value!r} of type {type(value).__name__}"
     if isinstance(value, (list, tuple)) or getattr(value, "ndim", None):
         return invalid(f"{received}: its rank must be 0.")
-    return DtypeError(None, None, f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
+    return DtypeError.saying(f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
 
 
 def _structural(node: Node) -> tuple[Any, ...] | None:
@@ -469,7 +469,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         value = index_of(node)
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu" and value.size:
-            raise DtypeError(None, None, f"{what} must be integers, received dtype {value.dtype}.")
+            raise DtypeError.saying(f"{what} must be integers, received dtype {value.dtype}.")
         return tuple([int(v) for v in value.ravel()])
     if isinstance(value, (int, np.integer)):
         return (int(value),)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.programs.op import Kernel, Op, define
-from gradtape._src.core.values.aval import Aval
+from gradtape._src.core.values.aval import Aval, printed
 
 STATE = (
     "an assignment changes state, and state stops gradients: compute with the tensor itself, or keep the new value in a tensor"
@@ -37,10 +37,6 @@ READ = define(
 def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:
     """Return the error for an update whose shape differs from the variable's."""
     return invalid(
-        f"Cannot update variable with shape {_plain(mine)} using a Tensor with shape {_plain(other)}, shapes must be "
-        f"equal. This was {how} on '{name}'. Broadcast the value with tf.broadcast_to."
+        f"Cannot update variable with shape {printed(mine.shape)} using a Tensor with shape {printed(other.shape)}, shapes must "
+        f"be equal. This was {how} on '{name}'. Broadcast the value with tf.broadcast_to."
     )
-
-
-def _plain(of: Aval) -> str:
-    return f"[{','.join(map(str, of.shape))}]"

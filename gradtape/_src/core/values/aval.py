@@ -67,6 +67,11 @@ _interned: dict[tuple[Any, Any], Aval] = {}
 _open: WeakValueDictionary[tuple[Any, Any], Aval] = WeakValueDictionary()
 
 
+def printed(shape: Iterable[Any]) -> str:
+    """Format a shape as in TensorFlow's messages: `[2,3]`."""
+    return f"[{','.join(map(str, shape))}]"
+
+
 def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
     """Return the Aval of `shape` (ints or Dims) and `dtype` (NumPy's); InvalidArgumentError if the size in bytes overflows."""
     key = (shape, dtype)
@@ -80,7 +85,7 @@ def aval(shape: Iterable[Any], dtype: np.dtype) -> Aval:
     new = Aval()
     new.shape, new.ndim, new.size = shape, len(shape), math.prod(shape)
     if new.size * np.dtype(dtype).itemsize >= 1 << 63:  # XLA would abort the process
-        raise invalid(f"Shape [{','.join(map(str, shape))}] would have more than 2**63 - 1 elements or bytes")
+        raise invalid(f"Shape {printed(shape)} would have more than 2**63 - 1 elements or bytes")
     new.type = BY_NUMPY.get(dtype) or as_dtype(dtype)
     new.dtype = new.type.numpy
     new.bytes = new.size * new.dtype.itemsize

@@ -147,12 +147,10 @@ class Residuals:
     def check_memory(self) -> None:
         """Raise ResourceExhaustedError if the whole Jacobian does not fit into memory."""
         if not self.fits():
-            raise ResourceExhaustedError(
-                None,
-                None,
+            raise ResourceExhaustedError.saying(
                 f"The Jacobian of {self.results:,} residuals with respect to {self.size:,} parameters takes "
                 f"{self.bytes_of_jacobian / 2**30:,.1f} GiB, and the device has {memory.limit() / 2**30:,.1f} GiB. Use "
-                'LevenbergMarquardt(solver="matrix_free"), which never makes it.',
+                'LevenbergMarquardt(solver="matrix_free"), which never makes it.'
             )
 
     # -- programs

@@ -76,7 +76,7 @@ def written(folder: str) -> Iterator[tuple[Paths, dict[str, Any]]]:
         raise ValueError("export_dir must be the path of a folder, and is an empty string.")
     target = os.path.abspath(folder)
     if os.path.exists(target) and not os.path.isdir(target):
-        raise FailedPreconditionError(None, None, f"{folder} is not a directory")
+        raise FailedPreconditionError.saying(f"{folder} is not a directory")
     before = _before(target)
     created = not os.path.isdir(target)
     paths = Paths(target, secrets.token_hex(8))
@@ -110,11 +110,9 @@ def _before(folder: str) -> Paths | None:
             if given["format"] == FORMAT:
                 return Paths(folder, given["token"])
     if foreign:
-        raise AlreadyExistsError(
-            None,
-            None,
+        raise AlreadyExistsError.saying(
             f"{folder} holds a file {foreign[0]} that tf.saved_model.save did not write. Nothing was changed. Give another "
-            "folder.",
+            "folder."
         )
     return None
 
@@ -138,10 +136,8 @@ def refuse(folder: str) -> None:
     """Raise the error for a folder without a saved model of gradtape."""
     found = [name for name in TENSORFLOWS if os.path.isfile(os.path.join(folder, name))]
     if found:
-        raise UnimplementedError(
-            None,
-            None,
+        raise UnimplementedError.saying(
             f"{folder} holds TensorFlow's SavedModel ({found[0]}), a format that gradtape does not read. In TensorFlow save the "
-            "model with model.save('model.keras'), or its weights with model.save_weights or as NumPy arrays, and load those.",
+            "model with model.save('model.keras'), or its weights with model.save_weights or as NumPy arrays, and load those."
         )
     raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")

@@ -106,7 +106,7 @@ def _damage(folder: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-        raise DataLossError(None, None, f"The saved model {folder} is damaged, or is none: {said} Nothing was loaded.") from error
+        raise DataLossError.saying(f"The saved model {folder} is damaged, or is none: {said} Nothing was loaded.") from error
 
 
 class Loader:
@@ -136,8 +136,7 @@ class Loader:
             case "tuple" | "namedtuple":
                 return None
             case "state":
-                keys = entry["keys"] if "keys" in entry else {"": entry["key"]}
-                return LoadedState(str(entry.get("saved_as", "")), {end: self._values[key] for end, key in keys.items()})
+                return LoadedState(str(entry["saved_as"]), {end: self._values[key] for end, key in entry["keys"].items()})
             case "variable":
                 return self._variable(entry)
         raise ValueError(f"{entry['kind']!r} is no kind of object.")

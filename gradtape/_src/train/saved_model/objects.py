@@ -12,7 +12,7 @@ from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
 from gradtape._src.core.declarations.module import Stateful, Tracked
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.train.graph import children, saved_variable
+from gradtape._src.train.graph import children, named_in, saved_variable
 from gradtape._src.train.saved_model.encoding import plain
 from gradtape._src.train.saved_model.functions import Tracer
 from gradtape._src.train.storage import ObjectNode
@@ -126,13 +126,8 @@ def _variable(value: Variable, key: str) -> dict[str, Any]:
 
 def functions_of(value: Any) -> dict[str, Functions]:
     """Return the functions of an object by name: its own attributes, and methods that are `tf.function`s."""
-    if isinstance(value, Mapping):
-        return {str(name): item for name, item in value.items() if isinstance(item, Functions)}
-    if isinstance(value, list | tuple):
-        names = getattr(value, "_fields", range(len(value)))
-        return {str(name): item for name, item in zip(names, value, strict=True) if isinstance(item, Functions)}
-    if not isinstance(value, Tracked):
-        return {}
+    if isinstance(value, Mapping | list | tuple) or not isinstance(value, Tracked):
+        return {name: item for name, item in named_in(value).items() if isinstance(item, Functions)}
     named = {name: item for name, item in vars(value).items() if isinstance(item, Functions)}
     for kind in type(value).__mro__:
         for name, item in vars(kind).items():

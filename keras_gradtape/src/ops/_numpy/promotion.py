@@ -65,7 +65,7 @@ class KerasPolicy(Policy):
 
     def refused(self, message):
         """Return the error of TensorFlow's op."""
-        return tf.errors.InvalidArgumentError(None, None, message)
+        return tf.errors.InvalidArgumentError.saying(message)
 
     def array(self, value, dtype=None):
         """Convert `value` to a Tensor."""
