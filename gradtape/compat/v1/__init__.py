@@ -132,6 +132,7 @@ from gradtape._src.v1.initial import (
 )
 
 # Arrays and mathematics with TensorFlow 1's arguments
+from gradtape._src.ops.random.draws import normal as _normal, truncated_normal as truncated_normal, uniform as _uniform
 from gradtape._src.v1.ops.arrays import (
     batch_gather as batch_gather,
     batch_to_space as batch_to_space,
@@ -165,9 +166,7 @@ from gradtape._src.v1.ops.maths import (
     expand_dims as expand_dims,
     floor_div as floor_div,
     multinomial as multinomial,
-    random_normal as random_normal,
     poisson as _poisson,
-    random_uniform as random_uniform,
     reduce_all as reduce_all,
     reduce_any as reduce_any,
     reduce_logsumexp as reduce_logsumexp,
@@ -184,7 +183,6 @@ from gradtape._src.v1.ops.maths import (
     to_float as to_float,
     to_int32 as to_int32,
     to_int64 as to_int64,
-    truncated_normal as truncated_normal,
     where as where,
 )
 
@@ -198,6 +196,7 @@ from gradtape._src.v1.ops.sparse import (
 from gradtape._src.ops.array.select import setdiff1d as setdiff1d
 
 # Setting up
+from gradtape._src.control.host import numpy_function as _numpy_function
 from gradtape._src.v1.setup import (
     ConfigProto as ConfigProto,
     GPUOptions as GPUOptions,
@@ -223,7 +222,6 @@ from gradtape._src.v1.setup import (
     executing_eagerly_outside_functions as executing_eagerly_outside_functions,
     name_scope as name_scope,
     op_scope as op_scope,
-    py_func as py_func,
     resource_variables_enabled as resource_variables_enabled,
     set_random_seed as set_random_seed,
     while_loop as while_loop,
@@ -272,6 +270,9 @@ variance_scaling_initializer = _VarianceScaling
 zeros_initializer = _Zeros
 tuple = _tuple
 random_poisson = _poisson
+random_normal = _normal
+random_uniform = _uniform
+py_func = _numpy_function
 
 __version__ = VERSION
 __git_version__ = GIT_VERSION

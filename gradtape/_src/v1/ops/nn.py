@@ -44,28 +44,6 @@ def dropout(
 softmax = respelled(softmaxes.softmax, "logits axis name dim", dim="axis")
 log_softmax = respelled(softmaxes.log_softmax, "logits axis name dim", dim="axis")
 crelu = respelled(activation.crelu, "features name axis")
-
-
-@public
-def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Return −log softmax(logits)[label], for class numbers as labels."""
-    return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
-
-
-@public
-def softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
-) -> Any:
-    """Return Σ −labels·log softmax(logits), without a gradient of the labels."""
-    return losses.softmax_cross_entropy_with_logits_v1(labels, logits, dim, axis=axis)
-
-
-@public
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Return the sigmoid cross-entropy of independent classes, for labels in [0, 1]."""
-    return losses.sigmoid_cross_entropy_with_logits(labels, logits)
-
-
 softmax_cross_entropy_with_logits_v2 = respelled(
     losses.softmax_cross_entropy_with_logits, "labels logits axis name dim", dim="axis"
 )
