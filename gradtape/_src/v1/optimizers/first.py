@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from gradtape._src.ops.array.creation import fill, ones_like
 from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.select import unique, where
-from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.v1.graphs.collections import GraphKeys, trainable_variables
 from gradtape._src.v1.graphs.gradients import gradients
@@ -50,6 +49,7 @@ class Optimizer(SlotOwner):
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
+    _initial_slots: Mapping[str, float] = {}  # the slots of each variable, with the number that fills them at first
 
     @public
     def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
@@ -214,6 +214,9 @@ class Optimizer(SlotOwner):
 
     def _create_slots(self, variables: Sequence[Variable]) -> None:
         """Create the slots of variables that lack them."""
+        for variable in variables:
+            for slot in self._initial_slots:
+                self._slot(variable, slot)
 
     def _prepare(self) -> None:
         """Create tensors of the hyperparameters."""
@@ -274,12 +277,12 @@ class Optimizer(SlotOwner):
         return param() if callable(param) else param
 
     def _slot(self, variable: Variable, slot: str, initial: Any = None, label: str | None = None) -> Variable:
-        """Return the slot of a variable, created with zeros (or the number `initial`) if needed."""
+        """Return the slot of a variable, created with `initial` (or the number for this slot, or zeros) if needed."""
         known = self._slots.setdefault(slot, {})
         found = known.get(variable._uid)
         if found is None:
             shape = variable.aval.shape
-            value = zeros(shape, variable.dtype) if initial is None else tensor(initial, variable.dtype)
+            value = tensor(self._initial_slots.get(slot, 0.0) if initial is None else initial, variable.dtype)
             value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
             self._child_set(f"{slot}_{len(known) - 1}", found)
