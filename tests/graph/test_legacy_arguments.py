@@ -58,7 +58,7 @@ def test_a_word_that_no_parameter_has():
     for call, function in ((v1.nn.softmax, "softmax"), (v1.losses.log_loss, "log_loss"), (v1.metrics.mean, "mean")):
         with pytest.raises(TypeError, match=rf"^{function}\(\) got an unexpected keyword argument 'sise'"):
             call([1.0], sise=2)
-    with pytest.raises(TypeError, match="argument 'filtres'. Did you mean 'filters'"):
+    with pytest.raises(TypeError, match=r"argument 'filtres'\. Did you mean 'filters'"):
         v1.nn.conv2d(SQUARE, filtres=2)
 
 

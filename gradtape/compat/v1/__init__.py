@@ -44,7 +44,6 @@ from gradtape._src.v1.graphs.graph import (
     reset_default_graph as reset_default_graph,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
-from gradtape._src.v1.graphs.gradients import gradients_v1 as _gradients_v1, hessians_v1 as _hessians_v1
 from gradtape._src.v1.graphs.operation import Operation as Operation
 from gradtape._src.v1.graphs.placeholders import (
     placeholder as placeholder,
@@ -165,6 +164,8 @@ from gradtape._src.v1.ops.maths import (
     div as div,
     expand_dims as expand_dims,
     floor_div as floor_div,
+    gradients as gradients,
+    hessians as hessians,
     multinomial as multinomial,
     poisson as _poisson,
     reduce_all as reduce_all,
@@ -177,8 +178,8 @@ from gradtape._src.v1.ops.maths import (
     reduce_sum as reduce_sum,
     squeeze as squeeze,
     to_bfloat16 as to_bfloat16,
-    to_complex64 as to_complex64,
     to_complex128 as to_complex128,
+    to_complex64 as to_complex64,
     to_double as to_double,
     to_float as to_float,
     to_int32 as to_int32,
@@ -251,8 +252,6 @@ from gradtape.compat.v1 import (
 
 # Second names, assigned, as type checkers take `X as Y` for private
 verify_tensor_all_finite = _assert_all_finite
-gradients = _gradients_v1
-hessians = _hessians_v1
 all_variables = global_variables
 initialize_all_variables = global_variables_initializer
 initialize_variables = variables_initializer

@@ -12,7 +12,6 @@ from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.public import public
-from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import ELEMENT, Node, Trace
 from gradtape._src.core.tensors import nest
@@ -271,44 +270,3 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
         rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(flat.node.aval.size)]
         results.append(reshape(stack(rows), (*extents, *extents)))
     return results
-
-
-# TensorFlow 1's order of parameters.
-
-
-@public
-@known_as("gradients")
-def gradients_v1(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    name: str = "gradients",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
-) -> list[Any]:
-    """Return the derivatives of the sum of `ys` with respect to each of `xs`, like `tf.gradients`."""
-    return gradients(
-        ys,
-        xs,
-        grad_ys,
-        aggregation_method=aggregation_method,
-        stop_gradients=stop_gradients,
-        unconnected_gradients=unconnected_gradients,
-    )
-
-
-@public
-@known_as("hessians")
-def hessians_v1(
-    ys: Any,
-    xs: Any,
-    name: str = "hessians",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-) -> list[Any]:
-    """Return the second derivatives of the sum of `ys` with respect to each of `xs`, like `tf.hessians`."""
-    return hessians(ys, xs)

@@ -14,6 +14,7 @@ from gradtape._src.ops.array import cast as casts, select, shape as array, sort
 from gradtape._src.ops.math import arithmetic, elementary, reduction
 from gradtape._src.ops.math.rounding import floor, floordiv
 from gradtape._src.ops.random import distributions
+from gradtape._src.v1.graphs import gradients as symbolic
 from gradtape._src.v1.ops.respelled import respelled
 
 
@@ -114,6 +115,18 @@ def convert_to_tensor(
 ) -> Any:
     """Return `value` as a Tensor."""
     return tensor(value, dtype, preferred_dtype if dtype_hint is None else dtype_hint)
+
+
+gradients = respelled(
+    symbolic.gradients,
+    "ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggregation_method stop_gradients unconnected_gradients",
+    colocate_gradients_with_ops="",
+)
+hessians = respelled(
+    symbolic.hessians,
+    "ys xs name colocate_gradients_with_ops gate_gradients aggregation_method",
+    colocate_gradients_with_ops="",
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
