@@ -13,9 +13,8 @@ import numpy as np
 
 from gradtape._src.core.base.errors import OpError
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import ELEMENT, Node, leaf
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, chosen, dims, in_numbers, unknown
@@ -23,7 +22,7 @@ from gradtape._src.core.values.ways import Path, agreed, explored
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
-from gradtape._src.v1.graphs.kinds import CONST, LATE, PLACEHOLDER, IdentityAttr, MadeUp
+from gradtape._src.v1.graphs.kinds import CONST, LATE, PLACEHOLDER, MadeUp, late
 from gradtape._src.v1.graphs.replay import Replay, RunScope
 
 T = TypeVar("T")
@@ -118,12 +117,6 @@ class Aside(Graph):
 
     def _own(self, item: Any) -> Any:
         return item
-
-    def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
-        """Record an op whose result's shape depends on values."""
-        results = op.result(tuple([n.aval for n in nodes]), attrs)
-        node = engine.record_as(op, nodes, attrs, results)
-        return tuple([EagerTensor(n) for n in engine.elements(node)]) if isinstance(results, tuple) else EagerTensor(node)
 
     def handle_of(self, variable: Variable) -> Node:
         """Return a leaf for a variable."""
@@ -244,9 +237,9 @@ class Sketch(Replay):
                 self.values[node] = super().value(node)
         except (NeedsEager, NeedsFeed, NotImplementedError, LookupError, *REFUSALS):
             elements = _elements(node)
-            inputs = tuple([self.value(n) for n in (node.inputs[0] if node.op is ELEMENT else node).inputs or ()])
-            avals = tuple([self._like(n).aval for n in elements])
-            made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(MadeUp(*_told(node))), avals), avals))
+            inputs = [self.value(n) for n in (node.inputs[0] if node.op is ELEMENT else node).inputs or ()]
+            avals = [self._like(n).aval for n in elements]
+            made = late(MadeUp(*_told(node)), inputs, avals)
             self.values[node] = Outputs(made) if type(node.aval) is tuple else made[0]
 
     def _like(self, node: Node) -> Node:

@@ -33,7 +33,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
 from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
-from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
+from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, late
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
 from gradtape._src.v1.graphs.retrace import call_of_functions
@@ -119,13 +119,12 @@ class DeferredCall:
             return [None] * len(inputs)
         slices = [i for i in wanted if i in (self.sliced or ())]
         call = CallGradient(self, len(inputs), wanted, slices, [d is not None for d in grads])
-        known = {i: inputs[i].aval for i in wanted}
-        counts = {i: unknown() for i in slices}
-        known |= {i: aval((counts[i], *known[i].shape[1:]), known[i].dtype) for i in slices}
-        attrs = IdentityAttr(call), (*known.values(), *[aval((counts[i],), np.dtype(np.int64)) for i in slices])
-        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), attrs, attrs[1]))
         graph = engine.graph_around()
-        graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=False) if graph.open_rank(inputs[i])])
+        known = {i: inputs[i].aval.dtype if graph.open_rank(inputs[i]) else inputs[i].aval for i in wanted}
+        counts = {i: unknown() for i in slices}
+        known |= {i: aval((counts[i], *inputs[i].aval.shape[1:]), inputs[i].aval.dtype) for i in slices}
+        avals = [*known.values(), *[aval((counts[i],), np.dtype(np.int64)) for i in slices]]
+        made = late(call, [*inputs, *[d.node for d in given]], avals)
         found: dict[int, Any] = dict(zip(wanted, map(handle, made), strict=False))
         for i, indices in zip(slices, map(handle, made[len(wanted) :]), strict=True):
             found[i] = IndexedSlices(found[i], indices, shape(handle(inputs[i])))
@@ -262,7 +261,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         naming.local.calls[-1].through = True
         if function.__name__ in CHOICES:
             return NotImplemented
-        return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
+        return call_of_functions(graph, call, nodes, RANKS)
     return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
 
 
@@ -275,7 +274,7 @@ def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     if not any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat):
         return NotImplemented
     call, nodes = _call(function, args, kwargs)
-    return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
+    return call_of_functions(graph, call, nodes, RANKS)
 
 
 def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
@@ -379,25 +378,16 @@ def _is_function(item: Any) -> bool:
     return callable(item) and not isinstance(item, (Tensor, Stored, type))
 
 
-def _noted(op: Op) -> Op:
-    """Note the op's name in the graph; return the op."""
-    overrides = engine.local.trace.overrides
-    return op if overrides is None else overrides(op)
-
-
 def _draws(call: DeferredCall) -> list[Node]:
     """Begin the random draws of a call; return their nodes, the same number for each draw."""
     return [x.node for wish in call.wishes for x in seeds.draw_later(*wish)]
 
 
 def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype]) -> Any:
-    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
     draws = _draws(call)
     graph.shown = None if call.sample is None else op_of_sample(call.sample)
     try:
-        node = engine.record_as(_noted(LATE), (*nodes, *draws), (IdentityAttr(call), known), known)
+        results = late(call, [*nodes, *draws], avals)
     finally:
         graph.shown = None
-    results = engine.elements(node)
-    graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
     return call.structure.pack(results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,7 @@ class MadeUp:
 def _rows_of(x: Any) -> IndexedSlices:
     """Return IndexedSlices for an unknown number of rows of `x`."""
     avals = aval((count := unknown(), *x.node.aval.shape[1:]), x.node.aval.dtype), aval((count,), np.dtype(np.int64))
-    made = engine.record_as(LATE, (x.node,), (IdentityAttr(MadeUp(())), avals), avals)
-    values, indices = map(handle, engine.elements(made))
+    values, indices = map(handle, late(MadeUp(()), (x.node,), avals))
     return IndexedSlices(values, indices, x.shape.as_list())
 
 
@@ -114,6 +113,16 @@ LATE = define(
         traits="own",
     )
 )  # fmt: skip
+
+
+def late(call: Any, inputs: Iterable[Node], found: Sequence[Aval | np.dtype]) -> list[Node]:
+    """Record a deferred call, and return its results. A dtype in `found` stands for a result of unknown rank."""
+    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in found])
+    overrides = engine.local.trace.overrides
+    op = LATE if overrides is None else overrides(LATE)
+    results = engine.elements(engine.record_as(op, tuple(inputs), (IdentityAttr(call), known), known))
+    engine.graph_around().unknown_rank.update([n for n, a in zip(results, found, strict=True) if not isinstance(a, Aval)])
+    return results
 
 
 BY_VALUES: set[Op] = set()  # the ops of a graph with results whose shapes depend on values
