@@ -239,7 +239,7 @@ class Sketch(Replay):
             elements = _elements(node)
             inputs = [self.value(n) for n in (node.inputs[0] if node.op is ELEMENT else node).inputs or ()]
             avals = [self._like(n).aval for n in elements]
-            made = late(MadeUp(*_told(node)), inputs, avals)
+            made = late(MadeUp(_blocked(node)), inputs, avals)
             self.values[node] = Outputs(made) if type(node.aval) is tuple else made[0]
 
     def _like(self, node: Node) -> Node:
@@ -247,13 +247,12 @@ class Sketch(Replay):
         return self._aside.like(node, [unknown() for _ in range(rank)] if self.graph.open_rank(node) else None)
 
 
-def _told(node: Node) -> tuple[Container[int], Container[int]]:
-    """Return the inputs of a node's op that get no gradient, and those that get IndexedSlices, as far as known."""
+def _blocked(node: Node) -> Container[int]:
+    """Return the inputs of a node's op that get no gradient, as far as known."""
     producer = node.inputs[0] if node.op is ELEMENT else node
     if producer.op is LATE:
-        call = producer.attrs[0].array
-        return getattr(call, "blocked", None) or (), getattr(call, "sliced", None) or ()
-    return () if producer.op.gradient is not None else range(len(producer.inputs)), ()
+        return getattr(producer.attrs[0].array, "blocked", None) or ()
+    return () if producer.op.gradient is not None else range(len(producer.inputs))
 
 
 def _elements(node: Node) -> list[Node]:

@@ -13,9 +13,7 @@ from gradtape._src.core.programs import function_names
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.tensors.tensor import handle
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.core.values.dim import unknown
 
 
 class IdentityAttr:
@@ -43,28 +41,16 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
 
 
 class MadeUp:
-    """A stand-in for an op in a Sketch, which never runs.
+    """A stand-in for an op in a Sketch, which never runs; `blocked` are the inputs that get no gradient."""
 
-    `blocked` are the inputs that get no gradient, `sliced` those that get IndexedSlices.
-    """
+    __slots__ = ("_blocked",)
 
-    __slots__ = ("_blocked", "_sliced")
-
-    def __init__(self, blocked: Container[int], sliced: Container[int] = ()) -> None:
-        self._blocked, self._sliced = blocked, sliced
+    def __init__(self, blocked: Container[int]) -> None:
+        self._blocked = blocked
 
     def gradient(self, op: Any, *grads: Any) -> list[Any]:
         """Return a value with the right shape for each input that gets a gradient."""
-        flows = [x.node.aval.inexact and i not in self._blocked for i, x in enumerate(op.inputs)]
-        made = [x * 0 if flow else None for x, flow in zip(op.inputs, flows, strict=True)]
-        return [_rows_of(x) if x is not None and i in self._sliced else x for i, x in enumerate(made)]
-
-
-def _rows_of(x: Any) -> IndexedSlices:
-    """Return IndexedSlices for an unknown number of rows of `x`."""
-    avals = aval((count := unknown(), *x.node.aval.shape[1:]), x.node.aval.dtype), aval((count,), np.dtype(np.int64))
-    values, indices = map(handle, late(MadeUp(()), (x.node,), avals))
-    return IndexedSlices(values, indices, x.shape.as_list())
+        return [x * 0 if x.node.aval.inexact and i not in self._blocked else None for i, x in enumerate(op.inputs)]
 
 
 def _gradient_of_late(op: Any, *grads: Any) -> list[Any]:
