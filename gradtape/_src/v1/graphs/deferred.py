@@ -40,10 +40,8 @@ from gradtape._src.v1.graphs.retrace import call_of_functions
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
-CHOICES = ("cond", "case", "switch_case")  # the deciding argument is a scalar
 # The calls inside of these functions are deferred, not they themselves, since they add other things to the graph.
 ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse.sparse_placeholder", "gradtape._src.ops.operators")
-AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # ops on shapes, if the rank is known
 
 
 class DeferredCall:
@@ -251,22 +249,15 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if changes and any(isinstance(item, Stored) for item in flat):
         naming.local.calls[-1].through = True
         return NotImplemented
-    functions = _takes_function(function, flat)
-    ranks = any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat)
-    if not ranks and (functions or function.__name__ in AS_THEY_ARE or function.__module__.startswith(FUNCTIONS)):
-        naming.local.calls[-1].through = functions or function.__module__.startswith(FUNCTIONS)
-        return NotImplemented
-    call, nodes = _call(function, args, kwargs)
-    if functions:
+    if _takes_function(function, flat):
         naming.local.calls[-1].through = True
-        if function.__name__ in CHOICES:
-            return NotImplemented
-        return call_of_functions(graph, call, nodes, RANKS)
+        return function_called(function, args, kwargs)
+    call, nodes = _call(function, args, kwargs)
     return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
 
 
 def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Defer a call of a tf.function with arguments of unknown rank; NotImplemented if there are none."""
+    """Defer a call of a tf.function, or one with functions, with arguments of unknown rank; NotImplemented if there are none."""
     graph = engine.graph_around()
     if graph is None or not graph.keeps:
         return NotImplemented
@@ -287,9 +278,9 @@ def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         or not function.__module__.startswith(FLOORS)
     ):
         raise error
-    call, nodes = _call(function, args, kwargs)
     if _takes_function(function, nest.flatten((args, kwargs), expand_composites=True)):
         raise error
+    call, nodes = _call(function, args, kwargs)
     result = _kept(graph, call, nodes)
     if result is NotImplemented:
         raise error
