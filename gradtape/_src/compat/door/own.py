@@ -111,13 +111,6 @@ def name_scope(name: Any, default_name: str | None = None, values: Any = None, s
     return opened(name, default_name, values)
 
 
-def get_graph() -> Any:
-    """Return the default graph, as `tf.compat.v1.get_default_graph` does."""
-    from gradtape._src.v1.graphs.graph import get_default_graph
-
-    return get_default_graph()
-
-
 def assign_moving_average(variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None) -> Any:
     """Update a moving average, as `ExponentialMovingAverage` of TensorFlow 1."""
     from gradtape._src.v1.optimizers.averages import assign_moving_average as moved
@@ -277,7 +270,6 @@ OWN: dict[str, dict[str, Any]] = {
         name: getattr(switches, name) for name in ("disable_op_determinism", "is_op_determinism_enabled")
     },
     "python.module.module": {"_is_module": is_module, "_is_variable": is_variable},
-    "python.keras.backend": {"get_graph": get_graph},
     "python.ops.array_ops": {"prevent_gradient": prevent_gradient},
     "python.ops.cond_v2": {"indexed_case": indexed_case},
     "python.ops.math_ops": {"_as_indexed_slices": as_indexed_slices},
