@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape._src.core.base.errors import OpError
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.program import ELEMENT, Node, leaf
+from gradtape._src.core.programs.program import ELEMENT, Node, leaf, producer
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
@@ -237,7 +237,7 @@ class Sketch(Replay):
                 self.values[node] = super().value(node)
         except (NeedsEager, NeedsFeed, NotImplementedError, LookupError, *REFUSALS):
             elements = _elements(node)
-            inputs = [self.value(n) for n in (node.inputs[0] if node.op is ELEMENT else node).inputs or ()]
+            inputs = [self.value(n) for n in producer(node).inputs or ()]
             avals = [self._like(n).aval for n in elements]
             made = late(MadeUp(_blocked(node)), inputs, avals)
             self.values[node] = Outputs(made) if type(node.aval) is tuple else made[0]
@@ -249,10 +249,10 @@ class Sketch(Replay):
 
 def _blocked(node: Node) -> Container[int]:
     """Return the inputs of a node's op that get no gradient, as far as known."""
-    producer = node.inputs[0] if node.op is ELEMENT else node
-    if producer.op is LATE:
-        return getattr(producer.attrs[0].array, "blocked", None) or ()
-    return () if producer.op.gradient is not None else range(len(producer.inputs))
+    maker = producer(node)
+    if maker.op is LATE:
+        return getattr(maker.attrs[0].array, "blocked", None) or ()
+    return () if maker.op.gradient is not None else range(len(maker.inputs))
 
 
 def _elements(node: Node) -> list[Node]:

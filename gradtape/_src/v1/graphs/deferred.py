@@ -16,7 +16,7 @@ from gradtape._src.control.scope import TENSOR, ResultStructure, flatten_results
 from gradtape._src.core.base import naming
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import ELEMENT, RAN, Node
+from gradtape._src.core.programs.program import RAN, Node, producer
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
@@ -96,7 +96,7 @@ class DeferredCall:
         if not made or not all(item is TENSOR or item is None for item in structure.fixed):
             raise NotTensors
         self.wishes = wishes
-        node = made[0].inputs[0] if made[0].op is ELEMENT else made[0]
+        node = producer(made[0])
         shown = {} if node.op in (None, RAN) else dict(zip(node.op.attributes, node.attrs, strict=True))
         shown = {name: value for name, value in shown.items() if not dims(value)}
         if self.sample is None:

@@ -37,7 +37,8 @@ AGGREGATIONS = (
 )
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """Return a list of an argument that is a list, a single value or None."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -69,9 +70,9 @@ def gradients(
     if aggregation_method not in (None, *AGGREGATIONS):
         raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    targets = [tensor(_part(y)) for y in _listed(ys)]
-    parts, stops = list(map(_part, _listed(xs))), [_source(_part(x)) for x in _listed(stop_gradients)]
-    given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
+    targets = [tensor(_part(y)) for y in listed(ys)]
+    parts, stops = list(map(_part, listed(xs))), [_source(_part(x)) for x in listed(stop_gradients)]
+    given = listed(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(given) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys: give one for each, or None.")
     flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
@@ -85,7 +86,7 @@ def gradients(
     else:
         results = in_graph(graph, targets, flows, sources, stops, zero)
     hooks.gradients.graphed(targets, parts, results)
-    return list(map(like, _listed(xs), results))
+    return list(map(like, listed(xs), results))
 
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:
@@ -254,7 +255,7 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
     [[ 6.  0.]
      [ 0. 12.]]
     """
-    sources = _listed(xs)
+    sources = listed(xs)
     results = []
     if any(map(is_composed, sources)):
         raise TypeError(f"tf.hessians takes tensors and variables, received {sources!r}. Of a ragged tensor give flat_values.")
