@@ -16,7 +16,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, reshape, squeeze, zeros
+from gradtape._src.ops.array.shape import reshape, squeeze, zeros
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.math.arithmetic import abs as absolute, divide_no_nan, sqrt, square
 from gradtape._src.ops.math.compare import equal, greater, less, not_equal
@@ -27,7 +27,7 @@ from gradtape._src.v1.graphs.collections import GraphKeys
 from gradtape._src.v1.graphs.get_variable import VariableV1
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.variable_scope import variable_scope
-from gradtape._src.v1.ops.nn import that_fit
+from gradtape._src.v1.ops.nn import that_fit, with_axes_of
 from gradtape._src.v1.ops.respelled import arguments, extended, signed
 
 Pair = tuple[Any, Any]
@@ -77,14 +77,7 @@ def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor,
     elif labels.ndim - predictions.ndim == 1 and extents_of(labels)[-1] == 1:
         labels = squeeze(labels, [-1])
     predictions.node.aval.tensor_shape.assert_is_compatible_with(extents_of(labels))
-    if weights is not None:
-        weights = tensor(weights)
-        if weights.ndim:
-            if weights.ndim - predictions.ndim == 1 and extents_of(weights)[-1] == 1:
-                weights = squeeze(weights, [-1])
-            elif predictions.ndim - weights.ndim == 1:
-                weights = expand_dims(weights, -1)
-    return labels, predictions, weights
+    return labels, predictions, None if weights is None else with_axes_of(tensor(weights), predictions)
 
 
 def spread(weights: Any, values: Any) -> Tensor:
