@@ -19,18 +19,27 @@ def respelled(function: Callable[..., Any], parameters: str, **words: str) -> Ca
     ValueError if two of them are given for the same parameter, TypeError for other parameters.
     """
     names, known = parameters.split(), inspect.signature(function).parameters
-    optional = {name for name, row in known.items() if row.default is not Parameter.empty} | {*words.values()}
+    defaults = {name: row.default for name, row in known.items() if row.default is not Parameter.empty}
+    optional, instead_of_none = {*defaults, *words.values()}, {name for name in defaults if defaults[name] is not None}
 
     @functools.cache
-    def targets(count: int, keywords: tuple[str, ...]) -> list[str]:
-        """Return the parameters of `function` for `count` positional arguments and these keywords."""
+    def targets(count: int, keywords: tuple[str, ...]) -> list[str] | None:
+        """Return the parameters of `function` for `count` positional arguments and these keywords.
+
+        None if `function` takes the arguments as they are, and where they are None, too.
+        """
         arguments(call, range(count), dict.fromkeys(keywords))
-        return [words.get(word, word) for word in (*names[:count], *keywords)]
+        found = [words.get(word, word) for word in (*names[:count], *keywords)]
+        same = found == [*list(known)[:count], *keywords] and len({*found}) == len(found)
+        return None if same and instead_of_none.isdisjoint(found) else found
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        found = targets(len(args), tuple(kwargs))
+        if found is None:
+            return function(*args, **kwargs)
         given: dict[str, Any] = {}
-        for name, value in zip(targets(len(args), tuple(kwargs)), (*args, *kwargs.values()), strict=True):
+        for name, value in zip(found, (*args, *kwargs.values()), strict=True):
             if not name or (value is None and name in optional):
                 continue
             if given.get(name) is not None:
