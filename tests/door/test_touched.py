@@ -10,6 +10,7 @@ import pytest
 import gradtape as tf
 from gradtape._src.compat.door import context, jacobians, keras2, monitoring
 from gradtape._src.compat.door.own import OWN
+from gradtape._src.compat.door.private import public_object
 
 Y = np.array([[3.0, 2.0], [0.0, 27.0], [1.0, 0.0]])
 BATCHES = [[[14.0, 42.0], [40.0, 80.0]], [[30.0, 90.0], [88.0, 176.0]]]
@@ -102,7 +103,7 @@ def test_the_context_knows_the_seed_and_the_mode():
         with tf.Graph().as_default() as graph:
             tf.compat.v1.set_random_seed(7)
             assert context.global_seed() == 5 and not context.in_eager_mode()
-            assert private("keras.backend", "get_graph")() is graph
+            assert public_object("python.keras.backend", "get_graph")() is graph
         assert context.in_eager_mode() and context.async_wait() is None
     finally:
         private("eager.context", "_reset_context")()

@@ -196,6 +196,21 @@ def test_a_call_that_waits_for_values_gives_slices_where_it_takes_rows(session, 
     assert (session.run(table)[[1, 3]] < 1.0).all()
 
 
+def test_an_optimizer_in_a_branch_leaves_rows_alone_that_a_batch_does_not_name(session):
+    table = tf.get_variable("table", [5, 3], initializer=tf.ones_initializer())
+    ids, optimizer = tf.sparse_placeholder(tf.int64), tf.train.FtrlOptimizer(0.5, l1_regularization_strength=0.1)
+
+    def step():
+        rows = tf.nn.embedding_lookup_sparse(table, ids, None, combiner="mean")
+        with tf.control_dependencies([optimizer.minimize(tf.reduce_sum(rows**2))]):
+            return tf.constant(1.0)
+
+    done = tf.cond(tf.constant(True), step, lambda: tf.constant(0.0))
+    session.run(tf.global_variables_initializer())
+    session.run(done, {ids: tf.SparseTensorValue([[0, 0], [0, 1], [1, 0]], [1, 3, 1], [2, 2])})
+    same(session.run(table)[:, 0], [1.0, 0.38135156, 1.0, 0.17408419, 1.0])
+
+
 def test_override_map(session):
     x = tf.constant([1.3, 2.4])
     graph = tf.get_default_graph()

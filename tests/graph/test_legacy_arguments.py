@@ -54,6 +54,14 @@ def test_the_old_word_and_the_new_one():
         v1.norm([1.0], keepdims=True, keep_dims=True)
 
 
+def test_a_word_that_no_parameter_has():
+    for call, function in ((v1.nn.softmax, "softmax"), (v1.losses.log_loss, "log_loss"), (v1.metrics.mean, "mean")):
+        with pytest.raises(TypeError, match=rf"^{function}\(\) got an unexpected keyword argument 'sise'"):
+            call([1.0], sise=2)
+    with pytest.raises(TypeError, match=r"argument 'filtres'\. Did you mean 'filters'"):
+        v1.nn.conv2d(SQUARE, filtres=2)
+
+
 def test_a_shape_that_is_verified():
     with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(4,\), got \(2,\)"):
         v1.constant([1, 2], shape=[4], verify_shape=True)

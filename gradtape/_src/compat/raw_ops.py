@@ -131,18 +131,14 @@ def _described(row: Row) -> str:
 def by_keywords(type: str) -> Callable[..., Any]:
     """Return the function of an op with keyword arguments only, as in `tf.raw_ops`."""
     made = function(type)
-    parameters = inspect.signature(made).parameters.values()
 
+    @functools.wraps(made)
     def call(**named: Any) -> Any:
         return made(**named)
 
-    call.__name__ = call.__qualname__ = type
-    call.__doc__ = made.__doc__
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    )
-    found: Callable[..., Any] = public(call)
-    return found
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in inspect.signature(made).parameters.values()]
+    vars(call)["__signature__"] = inspect.Signature(parameters)
+    return public(call)
 
 
 def named(name: str) -> Any:

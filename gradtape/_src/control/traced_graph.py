@@ -9,7 +9,7 @@ from gradtape._src.control.function_operations import FunctionOperation
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.function_names import CONST, PLACEHOLDER, name_in_function, operation_names
-from gradtape._src.core.programs.program import ELEMENT, Node, Trace
+from gradtape._src.core.programs.program import ELEMENT, Node, Trace, producer
 from gradtape._src.core.tensors.tensor import Tensor, handle
 
 
@@ -88,4 +88,4 @@ def attribute(of: Tensor, name: str) -> Any:
     if name == "graph":
         return graph
     full = name_in_function(node)
-    return TracedOperation(graph, node.inputs[0] if node.op is ELEMENT else node, full[: full.rindex(":")])
+    return TracedOperation(graph, producer(node), full[: full.rindex(":")])

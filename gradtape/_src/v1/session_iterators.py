@@ -135,6 +135,24 @@ def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
         return method(*args, **kwargs)
 
 
+@public
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """Return the dtypes of an element, in its structure."""
+    return nest.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
+
+
+@public
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """Return the shapes of an element, in its structure."""
+    return nest.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
+
+
+@public
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """Return the classes of an element's components: Tensor."""
+    return nest.map_structure(lambda spec: Tensor, dataset_or_iterator.element_spec)
+
+
 class SessionIterator:
     """An iterator over a dataset in a graph; each session iterates by itself.
 
@@ -152,20 +170,9 @@ class SessionIterator:
         """A nest of specs of an element."""
         return self._structure.element_spec
 
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element, in its structure."""
-        return nest.map_structure(lambda spec: spec.dtype, self.element_spec)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element, in its structure."""
-        return nest.map_structure(lambda spec: spec.shape, self.element_spec)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of an element's components: Tensor."""
-        return nest.map_structure(lambda spec: Tensor, self.element_spec)
+    output_types = property(get_output_types, doc="The dtypes of an element, in its structure.")
+    output_shapes = property(get_output_shapes, doc="The shapes of an element, in its structure.")
+    output_classes = property(get_output_classes, doc="The classes of an element's components: Tensor.")
 
     @property
     @public
@@ -211,7 +218,7 @@ class SessionIterator:
             graph.placeholder(spec.dtype.numpy, spec.shape, name or "IteratorGetNext") if isinstance(spec, TensorSpec) else None
             for spec in specs
         ]
-        taken = _Next(self)
+        taken = functools.partial(self.element)  # equal to itself only: in a run, each call of `get_next()` takes an element
         graph.drawn.update({t.node: (taken, i) for i, t in enumerate(tensors) if t is not None})
         return nest.unflatten(self._structure.nest, tensors)
 
@@ -252,16 +259,6 @@ class FeedIterator(SessionIterator):
         except TypeError as error:
             raise invalid(str(error)) from None
         return iterator.element(session, feeds)
-
-
-class _Next:
-    """A call of `get_next()`: in a run, its tensors are components of the same element."""
-
-    def __init__(self, iterator: SessionIterator) -> None:
-        self._iterator = iterator
-
-    def __call__(self, session: Any, feeds: dict[Any, Any]) -> Any:
-        return self._iterator.element(session, feeds)
 
 
 def _structure(dataset: Any) -> ElementStructure:
@@ -307,24 +304,6 @@ def from_string_handle(
 ) -> SessionIterator:
     """Return an iterator that each run chooses: the one whose `string_handle()` has the value of `string_handle`, a tensor."""
     return FeedIterator(_described(output_types, output_shapes), tensor(string_handle))
-
-
-@public
-def get_output_types(dataset_or_iterator: Any) -> Any:
-    """Return the dtypes of an element, in its structure."""
-    return nest.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
-
-
-@public
-def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """Return the shapes of an element, in its structure."""
-    return nest.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
-
-
-@public
-def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """Return the classes of an element's components: Tensor."""
-    return nest.map_structure(lambda spec: Tensor, dataset_or_iterator.element_spec)
 
 
 hooks.graphs.dataset = late

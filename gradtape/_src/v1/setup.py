@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradtape._src.control.branch import cond as new_cond, unpacked
-from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
@@ -231,12 +230,6 @@ def while_loop(
     )
     leaves = nest.flatten(results)
     return leaves[0] if bare and len(leaves) == 1 and not return_same_structure else results
-
-
-@public
-def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
-    """Run a Python function of NumPy arrays when the graph runs, without a gradient."""
-    return numpy_function(func, inp, Tout)
 
 
 @public

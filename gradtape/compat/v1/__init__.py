@@ -44,7 +44,6 @@ from gradtape._src.v1.graphs.graph import (
     reset_default_graph as reset_default_graph,
 )
 from gradtape._src.autodiff.options import AggregationMethod as AggregationMethod
-from gradtape._src.v1.graphs.gradients import gradients_v1 as _gradients_v1, hessians_v1 as _hessians_v1
 from gradtape._src.v1.graphs.operation import Operation as Operation
 from gradtape._src.v1.graphs.placeholders import (
     placeholder as placeholder,
@@ -132,6 +131,7 @@ from gradtape._src.v1.initial import (
 )
 
 # Arrays and mathematics with TensorFlow 1's arguments
+from gradtape._src.ops.random.draws import normal as _normal, truncated_normal as truncated_normal, uniform as _uniform
 from gradtape._src.v1.ops.arrays import (
     batch_gather as batch_gather,
     batch_to_space as batch_to_space,
@@ -164,10 +164,10 @@ from gradtape._src.v1.ops.maths import (
     div as div,
     expand_dims as expand_dims,
     floor_div as floor_div,
+    gradients as gradients,
+    hessians as hessians,
     multinomial as multinomial,
-    random_normal as random_normal,
     poisson as _poisson,
-    random_uniform as random_uniform,
     reduce_all as reduce_all,
     reduce_any as reduce_any,
     reduce_logsumexp as reduce_logsumexp,
@@ -178,13 +178,12 @@ from gradtape._src.v1.ops.maths import (
     reduce_sum as reduce_sum,
     squeeze as squeeze,
     to_bfloat16 as to_bfloat16,
-    to_complex64 as to_complex64,
     to_complex128 as to_complex128,
+    to_complex64 as to_complex64,
     to_double as to_double,
     to_float as to_float,
     to_int32 as to_int32,
     to_int64 as to_int64,
-    truncated_normal as truncated_normal,
     where as where,
 )
 
@@ -198,6 +197,7 @@ from gradtape._src.v1.ops.sparse import (
 from gradtape._src.ops.array.select import setdiff1d as setdiff1d
 
 # Setting up
+from gradtape._src.control.host import numpy_function as _numpy_function
 from gradtape._src.v1.setup import (
     ConfigProto as ConfigProto,
     GPUOptions as GPUOptions,
@@ -223,7 +223,6 @@ from gradtape._src.v1.setup import (
     executing_eagerly_outside_functions as executing_eagerly_outside_functions,
     name_scope as name_scope,
     op_scope as op_scope,
-    py_func as py_func,
     resource_variables_enabled as resource_variables_enabled,
     set_random_seed as set_random_seed,
     while_loop as while_loop,
@@ -253,8 +252,6 @@ from gradtape.compat.v1 import (
 
 # Second names, assigned, as type checkers take `X as Y` for private
 verify_tensor_all_finite = _assert_all_finite
-gradients = _gradients_v1
-hessians = _hessians_v1
 all_variables = global_variables
 initialize_all_variables = global_variables_initializer
 initialize_variables = variables_initializer
@@ -272,6 +269,9 @@ variance_scaling_initializer = _VarianceScaling
 zeros_initializer = _Zeros
 tuple = _tuple
 random_poisson = _poisson
+random_normal = _normal
+random_uniform = _uniform
+py_func = _numpy_function
 
 __version__ = VERSION
 __git_version__ = GIT_VERSION

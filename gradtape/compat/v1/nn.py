@@ -5,6 +5,11 @@ from gradtape._src.ops.nn.candidates import (
     log_uniform_candidate_sampler as log_uniform_candidate_sampler,
     uniform_candidate_sampler as uniform_candidate_sampler,
 )
+from gradtape._src.ops.nn.losses import (
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v1 as _softmax_cross_entropy_with_logits_v1,
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
 from gradtape._src.ops.nn.normalization import fused_batch_norm as fused_batch_norm
 from gradtape._src.v1.ops.arrays import (
     depth_to_space as depth_to_space,
@@ -54,15 +59,13 @@ from gradtape._src.v1.ops.nn import (
     relu_layer as relu_layer,
     safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
     sampled_softmax_loss as sampled_softmax_loss,
-    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
     softmax as softmax,
-    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
     sufficient_statistics as sufficient_statistics,
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
     weighted_moments as weighted_moments,
     xw_plus_b as xw_plus_b,
 )
 
+softmax_cross_entropy_with_logits = _softmax_cross_entropy_with_logits_v1
 __getattr__ = _falls_back(__name__, "nn", ("math",))

@@ -36,6 +36,7 @@ TWINS = {
         "convert_to_tensor": "compat.v1.convert_to_tensor",
         "get_name_scope": "get_current_name_scope",
     },
+    "python.keras.backend": {"get_graph": "compat.v1.get_default_graph"},
     "python.ops.cond_v2": {"cond_v2": "cond"},
     "python.ops.math_ops": {
         "add_v2": "add",

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.core.base.naming import Numbered
 from gradtape._src.core.programs.op import Op
-from gradtape._src.core.programs.program import ELEMENT, INSIDE, Node, Trace
+from gradtape._src.core.programs.program import ELEMENT, INSIDE, Node, Trace, producer
 
 # Op types of a graph's inputs. A function lists them, but has no such ops.
 PLACEHOLDER, CONST, NO_OP, VARIABLE = "Placeholder", "Const", "NoOp", "VarHandleOp"
@@ -40,7 +40,7 @@ def operation_names(trace: Trace, count: int) -> list[str]:
     The trace's `names` has both. A name scope has no nodes there: an empty tuple if it was entered before, else an empty list.
     """
     numbered, found = Numbered(), []
-    given = {_producer(node): name for _, name, nodes in trace.names for node in nodes}
+    given = {producer(node): name for _, name, nodes in trace.names for node in nodes}
     scopes = iter([(position, name, nodes == ()) for position, name, nodes in trace.names if not nodes])
     entered, opened = next(scopes, None), [("", "")]  # pairs of a scope's given and numbered name
     latest: dict[str, str] = {}
@@ -69,10 +69,6 @@ def _enter(opened: list[tuple[str, str]], to: str, known: dict[str, str], number
         opened.append((to, numbered(prefix + to.removeprefix(written).rstrip("/")) + "/"))
     else:
         opened.append((to, to))
-
-
-def _producer(node: Node) -> Node:
-    return node.inputs[0] if node.op is ELEMENT else node
 
 
 def default_name(op: Op, code: Any, offset: int) -> str:

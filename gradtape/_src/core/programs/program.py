@@ -585,6 +585,11 @@ ELEMENT = define(
 )
 
 
+def producer(node: Node) -> Node:
+    """Return the node of the op that produces a node: for one of several outputs, that of all outputs."""
+    return node.inputs[0] if node.op is ELEMENT else node
+
+
 class _Index(dict[int, tuple[int]]):
     """i → (i,), the attributes of an element."""
 

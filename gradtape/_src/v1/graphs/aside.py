@@ -13,9 +13,8 @@ import numpy as np
 
 from gradtape._src.core.base.errors import OpError
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import ELEMENT, Node, leaf
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.programs.program import ELEMENT, Node, leaf, producer
+from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, chosen, dims, in_numbers, unknown
@@ -23,7 +22,7 @@ from gradtape._src.core.values.ways import Path, agreed, explored
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
-from gradtape._src.v1.graphs.kinds import CONST, LATE, PLACEHOLDER, IdentityAttr, MadeUp
+from gradtape._src.v1.graphs.kinds import CONST, LATE, PLACEHOLDER, MadeUp, late
 from gradtape._src.v1.graphs.replay import Replay, RunScope
 
 T = TypeVar("T")
@@ -123,12 +122,6 @@ class Aside(Graph):
 
     def _own(self, item: Any) -> Any:
         return item
-
-    def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
-        """Record an op whose result's shape depends on values."""
-        results = op.result(tuple([n.aval for n in nodes]), attrs)
-        node = engine.record_as(op, nodes, attrs, results)
-        return tuple([EagerTensor(n) for n in engine.elements(node)]) if isinstance(results, tuple) else EagerTensor(node)
 
     def handle_of(self, variable: Variable) -> Node:
         """Return a leaf for a variable."""
@@ -260,9 +253,9 @@ class Sketch(Replay):
                 self.values[node] = super().value(node)
         except (NeedsEager, NeedsFeed, NotImplementedError, LookupError, *REFUSALS):
             elements = _elements(node)
-            inputs = tuple([self.value(n) for n in (node.inputs[0] if node.op is ELEMENT else node).inputs or ()])
-            avals = tuple([self._like(n).aval for n in elements])
-            made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(MadeUp(*_told(node))), avals), avals))
+            inputs = [self.value(n) for n in producer(node).inputs or ()]
+            avals = [self._like(n).aval for n in elements]
+            made = late(MadeUp(_blocked(node)), inputs, avals)
             self.values[node] = Outputs(made) if type(node.aval) is tuple else made[0]
 
     def _like(self, node: Node) -> Node:
@@ -270,13 +263,12 @@ class Sketch(Replay):
         return self._aside.like(node, [unknown() for _ in range(rank)] if self.graph.open_rank(node) else None)
 
 
-def _told(node: Node) -> tuple[Container[int], Container[int]]:
-    """Return the inputs of a node's op that get no gradient, and those that get IndexedSlices, as far as known."""
-    producer = node.inputs[0] if node.op is ELEMENT else node
-    if producer.op is LATE:
-        call = producer.attrs[0].array
-        return getattr(call, "blocked", None) or (), getattr(call, "sliced", None) or ()
-    return () if producer.op.gradient is not None else range(len(producer.inputs)), ()
+def _blocked(node: Node) -> Container[int]:
+    """Return the inputs of a node's op that get no gradient, as far as known."""
+    maker = producer(node)
+    if maker.op is LATE:
+        return getattr(maker.attrs[0].array, "blocked", None) or ()
+    return () if maker.op.gradient is not None else range(len(maker.inputs))
 
 
 def _elements(node: Node) -> list[Node]:

@@ -16,7 +16,7 @@ from gradtape._src.control.scope import TENSOR, ResultStructure, flatten_results
 from gradtape._src.core.base import naming
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import ELEMENT, RAN, Node
+from gradtape._src.core.programs.program import RAN, Node, producer
 from gradtape._src.core.programs.structured import BRANCH, StructuredOp
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
@@ -34,17 +34,15 @@ from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
 from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
-from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, IdentityAttr
+from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, late
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
 from gradtape._src.v1.graphs.retrace import call_of_functions
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
-CHOICES = ("cond", "case", "switch_case")  # the deciding argument is a scalar
 # The calls inside of these functions are deferred, not they themselves, since they add other things to the graph.
 ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse.sparse_placeholder", "gradtape._src.ops.operators")
-AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # ops on shapes, if the rank is known
 
 
 class DeferredCall:
@@ -99,7 +97,7 @@ class DeferredCall:
         if not made or not all(item is TENSOR or item is None for item in structure.fixed):
             raise NotTensors
         self.wishes = wishes
-        node = made[0].inputs[0] if made[0].op is ELEMENT else made[0]
+        node = producer(made[0])
         shown = {} if node.op in (None, RAN) else dict(zip(node.op.attributes, node.attrs, strict=True))
         shown = {name: value for name, value in shown.items() if not dims(value)}
         if self.sample is None:
@@ -120,13 +118,12 @@ class DeferredCall:
             return [None] * len(inputs)
         slices = [i for i in wanted if i in (self.sliced or ())]
         call = CallGradient(self, len(inputs), wanted, slices, [d is not None for d in grads])
-        known = {i: inputs[i].aval for i in wanted}
-        counts = {i: unknown() for i in slices}
-        known |= {i: aval((counts[i], *known[i].shape[1:]), known[i].dtype) for i in slices}
-        attrs = IdentityAttr(call), (*known.values(), *[aval((counts[i],), np.dtype(np.int64)) for i in slices])
-        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), attrs, attrs[1]))
         graph = engine.graph_around()
-        graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=False) if graph.open_rank(inputs[i])])
+        known = {i: inputs[i].aval.dtype if graph.open_rank(inputs[i]) else inputs[i].aval for i in wanted}
+        counts = {i: unknown() for i in slices}
+        known |= {i: aval((counts[i], *inputs[i].aval.shape[1:]), inputs[i].aval.dtype) for i in slices}
+        avals = [*known.values(), *[aval((counts[i],), np.dtype(np.int64)) for i in slices]]
+        made = late(call, [*inputs, *[d.node for d in given]], avals)
         found: dict[int, Any] = dict(zip(wanted, map(handle, made), strict=False))
         for i, indices in zip(slices, map(handle, made[len(wanted) :]), strict=True):
             found[i] = IndexedSlices(found[i], indices, shape(handle(inputs[i])))
@@ -253,22 +250,15 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if changes and any(isinstance(item, Stored) for item in flat):
         naming.local.calls[-1].through = True
         return NotImplemented
-    functions = _takes_function(function, flat)
-    ranks = any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat)
-    if not ranks and (functions or function.__name__ in AS_THEY_ARE or function.__module__.startswith(FUNCTIONS)):
-        naming.local.calls[-1].through = functions or function.__module__.startswith(FUNCTIONS)
-        return NotImplemented
-    call, nodes = _call(function, args, kwargs)
-    if functions:
+    if _takes_function(function, flat):
         naming.local.calls[-1].through = True
-        if function.__name__ in CHOICES:
-            return NotImplemented
-        return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
+        return function_called(function, args, kwargs)
+    call, nodes = _call(function, args, kwargs)
     return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
 
 
 def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Defer a call of a tf.function with arguments of unknown rank; NotImplemented if there are none."""
+    """Defer a call of a tf.function, or one with functions, with arguments of unknown rank; NotImplemented if there are none."""
     graph = engine.graph_around()
     if graph is None or not graph.keeps:
         return NotImplemented
@@ -276,7 +266,7 @@ def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     if not any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat):
         return NotImplemented
     call, nodes = _call(function, args, kwargs)
-    return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
+    return call_of_functions(graph, call, nodes, RANKS)
 
 
 def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
@@ -289,9 +279,9 @@ def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         or not function.__module__.startswith(FLOORS)
     ):
         raise error
-    call, nodes = _call(function, args, kwargs)
     if _takes_function(function, nest.flatten((args, kwargs), expand_composites=True)):
         raise error
+    call, nodes = _call(function, args, kwargs)
     result = _kept(graph, call, nodes)
     if result is NotImplemented:
         raise error
@@ -397,25 +387,16 @@ def _is_function(item: Any) -> bool:
     return callable(item) and not isinstance(item, (Tensor, Stored, type))
 
 
-def _noted(op: Op) -> Op:
-    """Note the op's name in the graph; return the op."""
-    overrides = engine.local.trace.overrides
-    return op if overrides is None else overrides(op)
-
-
 def _draws(call: DeferredCall) -> list[Node]:
     """Begin the random draws of a call; return their nodes, the same number for each draw."""
     return [x.node for wish in call.wishes for x in seeds.draw_later(*wish)]
 
 
 def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype]) -> Any:
-    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
     draws = _draws(call)
     graph.shown = None if call.sample is None else op_of_sample(call.sample)
     try:
-        node = engine.record_as(_noted(LATE), (*nodes, *draws), (IdentityAttr(call), known), known)
+        results = late(call, [*nodes, *draws], avals)
     finally:
         graph.shown = None
-    results = engine.elements(node)
-    graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
     return call.structure.pack(results)

@@ -23,6 +23,9 @@ from gradtape._src.v1.graphs.graph import Graph, in_graph
 from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
 
+# Arguments of `get_variable` whose default is the scope's.
+OF_SCOPE = ("dtype", "initializer", "regularizer", "caching_device", "partitioner", "constraint")
+
 
 def _in_the_graph(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `function` so that it creates its variables in the outermost graph."""
@@ -60,6 +63,8 @@ def get_variable(
     `initializer` is a function of shape and dtype, or a tensor. The default is Glorot's uniform one, zeros for integers.
     ValueError if the variable exists and must not be reused, or does not exist and must be, or if shape or dtype differ.
     """
+    settings = dict(locals())
+    del settings["name"], settings["custom_getter"]
     scope = get_variable_scope()
     getter = custom_getter if custom_getter is not None else scope.custom_getter
     if getter is not None and not callable(getter):
@@ -68,30 +73,18 @@ def get_variable(
         held = tensor(initializer).dtype
         if held != dtypes.as_dtype(dtype):
             raise ValueError(f"Initializer type '{held}' and explicit dtype '{dtypes.as_dtype(dtype)}' don't match.")
-    synchronization, aggregation, trainable = creators.checked(synchronization, aggregation, trainable)
-    arguments = {
-        "shape": shape,
-        "dtype": dtypes.as_dtype(scope.dtype if dtype is None else dtype),
-        "initializer": scope.initializer if initializer is None else initializer,
-        "regularizer": scope.regularizer if regularizer is None else regularizer,
-        "reuse": False if in_graph() is None else scope.reuse,
-        "trainable": trainable,
-        "collections": collections,
-        "caching_device": scope.caching_device if caching_device is None else caching_device,
-        "partitioner": scope.partitioner if partitioner is None else partitioner,
-        "validate_shape": validate_shape,
-        "use_resource": use_resource,
-        "constraint": scope.constraint if constraint is None else constraint,
-        "synchronization": synchronization,
-        "aggregation": aggregation,
-    }
+    settings |= {key: getattr(scope, key) for key in OF_SCOPE if settings[key] is None}
+    settings["dtype"] = dtypes.as_dtype(settings["dtype"])
+    settings["reuse"] = False if in_graph() is None else scope.reuse
+    known = creators.checked(synchronization, aggregation, trainable)
+    settings["synchronization"], settings["aggregation"], settings["trainable"] = known
     full = f"{scope.name}/{name}" if scope.name else name
     if getter is None:
-        return _get(full, **arguments)
+        return _get(full, **settings)
     if not _takes(getter, "constraint"):
-        del arguments["constraint"]
+        del settings["constraint"]
     with NameScope(""), ambient.anew():
-        return getter(getter=_get, name=full, **arguments)
+        return getter(getter=_get, name=full, **settings)
 
 
 @public
@@ -131,15 +124,8 @@ def _get(
     initializer: Any = None,
     regularizer: Any = None,
     reuse: Any = None,
-    trainable: Any = None,
-    collections: Any = None,
-    caching_device: Any = None,
     partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: Any = None,
-    constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    **options: Any,
 ) -> Any:
     """Return the variable with this full name, for `get_variable` or a custom getter."""
     known, graph, wanted = store().variables, in_graph(), dtypes.as_dtype(dtype)
@@ -156,19 +142,7 @@ def _get(
         )
     initial, stated = (tensor(initializer), None) if constant else _initial(name, shape, wanted, initializer)
     with NameScope(""):
-        variable = make_variable(
-            initial,
-            trainable=trainable,
-            collections=collections,
-            caching_device=caching_device,
-            validate_shape=validate_shape,
-            name=name,
-            dtype=stated,
-            constraint=constraint,
-            use_resource=use_resource,
-            synchronization=synchronization,
-            aggregation=aggregation,
-        )
+        variable = make_variable(initial, name=name, dtype=stated, **options)
     if graph is not None:
         known[name] = variable
         _penalize(graph, name, variable, regularizer)

@@ -11,7 +11,6 @@ from gradtape._src.autodiff.options import AggregationMethod, UnconnectedGradien
 from gradtape._src.autodiff.sources import like, no_tensor, values_of
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.public import public
-from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import ELEMENT, Node, Trace
 from gradtape._src.core.tensors import nest
@@ -37,7 +36,8 @@ AGGREGATIONS = (
 )
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """Return a list of an argument that is a list, a single value or None."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -69,9 +69,9 @@ def gradients(
     if aggregation_method not in (None, *AGGREGATIONS):
         raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    targets = [tensor(_part(y)) for y in _listed(ys)]
-    parts, stops = list(map(_part, _listed(xs))), [_source(_part(x)) for x in _listed(stop_gradients)]
-    given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
+    targets = [tensor(_part(y)) for y in listed(ys)]
+    parts, stops = list(map(_part, listed(xs))), [_source(_part(x)) for x in listed(stop_gradients)]
+    given = listed(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(given) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys: give one for each, or None.")
     flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
@@ -85,7 +85,7 @@ def gradients(
     else:
         results = in_graph(graph, targets, flows, sources, stops, zero)
     hooks.gradients.graphed(targets, parts, results)
-    return list(map(like, _listed(xs), results))
+    return list(map(like, listed(xs), results))
 
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:
@@ -254,7 +254,7 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
     [[ 6.  0.]
      [ 0. 12.]]
     """
-    sources = _listed(xs)
+    sources = listed(xs)
     results = []
     if any(map(is_composed, sources)):
         raise TypeError(f"tf.hessians takes tensors and variables, received {sources!r}. Of a ragged tensor give flat_values.")
@@ -270,44 +270,3 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
         rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(flat.node.aval.size)]
         results.append(reshape(stack(rows), (*extents, *extents)))
     return results
-
-
-# TensorFlow 1's order of parameters.
-
-
-@public
-@known_as("gradients")
-def gradients_v1(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    name: str = "gradients",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
-) -> list[Any]:
-    """Return the derivatives of the sum of `ys` with respect to each of `xs`, like `tf.gradients`."""
-    return gradients(
-        ys,
-        xs,
-        grad_ys,
-        aggregation_method=aggregation_method,
-        stop_gradients=stop_gradients,
-        unconnected_gradients=unconnected_gradients,
-    )
-
-
-@public
-@known_as("hessians")
-def hessians_v1(
-    ys: Any,
-    xs: Any,
-    name: str = "hessians",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-) -> list[Any]:
-    """Return the second derivatives of the sum of `ys` with respect to each of `xs`, like `tf.hessians`."""
-    return hessians(ys, xs)

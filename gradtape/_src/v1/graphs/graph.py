@@ -211,14 +211,12 @@ class Graph(Operations):
         The op states which extents are unknown.
         """
         known = all(n.value is not None or n.op is CONST for n in nodes)
-        if naming.local.calls and not naming.local.calls[-1].through and not known:
+        if self.keeps and naming.local.calls and not naming.local.calls[-1].through and not known:
             raise engine.NeedsValues(f"the shape of what {op.type} gives depends on values")
         results = op.result(tuple([n.aval for n in nodes]), attrs)
         node = engine.record_as(op, nodes, attrs, results)
         BY_VALUES.add(node.op)
-        if isinstance(results, tuple):
-            return tuple([EagerTensor(n) for n in engine.elements(node)])
-        return EagerTensor(node)
+        return tuple([EagerTensor(n) for n in engine.elements(node)]) if isinstance(results, tuple) else EagerTensor(node)
 
     def set_shape(self, node: Node, shape: TensorShape) -> None:
         """Set unknown extents of a node; ValueError if `shape` contradicts known ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,7 @@ from gradtape._src.core.programs import function_names
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.tensors.tensor import handle
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.core.values.dim import unknown
 
 
 class IdentityAttr:
@@ -43,29 +41,16 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
 
 
 class MadeUp:
-    """A stand-in for an op in a Sketch, which never runs.
+    """A stand-in for an op in a Sketch, which never runs; `blocked` are the inputs that get no gradient."""
 
-    `blocked` are the inputs that get no gradient, `sliced` those that get IndexedSlices.
-    """
+    __slots__ = ("_blocked",)
 
-    __slots__ = ("_blocked", "_sliced")
-
-    def __init__(self, blocked: Container[int], sliced: Container[int] = ()) -> None:
-        self._blocked, self._sliced = blocked, sliced
+    def __init__(self, blocked: Container[int]) -> None:
+        self._blocked = blocked
 
     def gradient(self, op: Any, *grads: Any) -> list[Any]:
         """Return a value with the right shape for each input that gets a gradient."""
-        flows = [x.node.aval.inexact and i not in self._blocked for i, x in enumerate(op.inputs)]
-        made = [x * 0 if flow else None for x, flow in zip(op.inputs, flows, strict=True)]
-        return [_rows_of(x) if x is not None and i in self._sliced else x for i, x in enumerate(made)]
-
-
-def _rows_of(x: Any) -> IndexedSlices:
-    """Return IndexedSlices for an unknown number of rows of `x`."""
-    avals = aval((count := unknown(), *x.node.aval.shape[1:]), x.node.aval.dtype), aval((count,), np.dtype(np.int64))
-    made = engine.record_as(LATE, (x.node,), (IdentityAttr(MadeUp(())), avals), avals)
-    values, indices = map(handle, engine.elements(made))
-    return IndexedSlices(values, indices, x.shape.as_list())
+        return [x * 0 if x.node.aval.inexact and i not in self._blocked else None for i, x in enumerate(op.inputs)]
 
 
 def _gradient_of_late(op: Any, *grads: Any) -> list[Any]:
@@ -114,6 +99,16 @@ LATE = define(
         traits="own",
     )
 )  # fmt: skip
+
+
+def late(call: Any, inputs: Iterable[Node], found: Sequence[Aval | np.dtype]) -> list[Node]:
+    """Record a deferred call, and return its results. A dtype in `found` stands for a result of unknown rank."""
+    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in found])
+    overrides = engine.local.trace.overrides
+    op = LATE if overrides is None else overrides(LATE)
+    results = engine.elements(engine.record_as(op, tuple(inputs), (IdentityAttr(call), known), known))
+    engine.graph_around().unknown_rank.update([n for n, a in zip(results, found, strict=True) if not isinstance(a, Aval)])
+    return results
 
 
 BY_VALUES: set[Op] = set()  # the ops of a graph with results whose shapes depend on values

@@ -15,7 +15,7 @@ from gradtape._src.core.base.public import public, unnamed
 from gradtape._src.core.base.tracebacks import internal
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op, ops
-from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Trace
+from gradtape._src.core.programs.program import ELEMENT, RAN, Node, Trace, producer
 from gradtape._src.core.tensors import nest, scopes
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Stored, Tensor, graph_of, handle
@@ -159,10 +159,10 @@ class Operations:
                 inputs.append(copy)
                 continue
             inputs.append(source)
-            producer = _producer(source)
-            if producer not in self._of_node and (pending := self._notes.get(producer.index)) is not None and pending.implicit:
-                what = READ.type if producer.op is READ else _parameter(op, position)
-                self._add(producer, self._unique(f"{name}/{what}"), producer.op.type, producer.inputs, [])
+            maker = producer(source)
+            if maker not in self._of_node and (pending := self._notes.get(maker.index)) is not None and pending.implicit:
+                what = READ.type if maker.op is READ else _parameter(op, position)
+                self._add(maker, self._unique(f"{name}/{what}"), maker.op.type, maker.inputs, [])
         assigned = self.assignments.get(node)
         if assigned is not None and (not inputs or inputs[0] is not assigned._tensor.node):
             inputs = [assigned._tensor.node, *inputs]
@@ -173,10 +173,10 @@ class Operations:
 
         A context is left out if an input was created in it, since that has waited already.
         """
-        producers = [_producer(i) for i in inputs]
+        producers = [producer(i) for i in inputs]
         made = [other for p in producers if (other := self._notes.get(p.index)) is not None]
         waits = {
-            _producer(n): None
+            producer(n): None
             for context in note.contexts
             if not any(context is c for other in made for c in other.contexts)
             for n in sorted(context, key=lambda n: n.index)
@@ -208,7 +208,7 @@ class Operations:
     def operation_of(self, node: Node) -> Operation:
         """Return the Operation that produces a node."""
         self._sync()
-        return self._operation(_producer(node))
+        return self._operation(producer(node))
 
     def _operation(self, node: Node) -> Operation:
         found = self._of_node.get(node)
@@ -399,10 +399,6 @@ def shown_inputs(node: Node) -> Sequence[Node]:
     return [places.get(s, s) for s in sources] if all(s in places or s.value is not None for s in sources) else node.inputs
 
 
-def _producer(node: Node) -> Node:
-    return node.inputs[0] if node.op is ELEMENT else node
-
-
 def _parameter(op: Op, position: int) -> str:
     names = op.parameters
     if position < len(names) and not (op.variadic and position == len(names) - 1):
@@ -416,6 +412,5 @@ def _main(call: naming.NamedCall) -> Node | None:
         if isinstance(item, IndexedSlices):
             item = item.values
         if isinstance(item, (Tensor, Operation)):
-            node = item.node
-            return node.inputs[0] if node.op is ELEMENT else node
+            return producer(item.node)
     return None

@@ -17,7 +17,7 @@ from gradtape._src.core.values.dim import unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.v1.graphs.graph import Graph, symbols_for
 from gradtape._src.v1.graphs.interpreter import NeedsEager
-from gradtape._src.v1.graphs.kinds import LATE, IdentityAttr
+from gradtape._src.v1.graphs.kinds import late
 
 FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionError, NotImplementedError, OverflowError)
 
@@ -114,25 +114,15 @@ class ChangingLoop(Inlined):
         return state
 
 
-def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[Aval | Any]) -> list[Node]:
-    """Record a deferred call; return its results. A dtype among `avals` stands for a result of unknown rank."""
-    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
-    results = engine.elements(engine.record(LATE, (*own, *call.around()), (IdentityAttr(call), known)))
-    graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
-    return results
-
-
-def call_of_functions(
-    graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], is_open: Sequence[bool], ranks: Sequence[int]
-) -> Any:
+def call_of_functions(graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], ranks: Sequence[int]) -> Any:
     """Record a call that takes functions, and tensors of unknown rank; NotImplemented if no rank is accepted."""
-    own = [n for n, o in zip(nodes, is_open, strict=True) if o]
+    own = [n for n in nodes if graph.open_rank(n)]
     structures: list[ResultStructure] = []
     unranked: set[int] = set()  # the results of unknown rank, such as those of branches, whatever the rank of the tensors
 
     def function(parameters: list[Node]) -> list[Tensor]:
         given = iter(parameters)
-        results = call([next(given) if o else n for n, o in zip(nodes, is_open, strict=True)])
+        results = call([next(given) if graph.open_rank(n) else n for n in nodes])
         made, structure = flatten_results(results, lambda item: item, fixed_strings=False)
         if not all(item is TENSOR for item in structure.fixed):
             raise TypeError("what is no tensor has no rank")
@@ -148,7 +138,8 @@ def call_of_functions(
         return NotImplemented
     columns = enumerate(zip(*found, strict=True))
     known = [column[0].dtype if len(found) == 1 or i in unranked else common(column) for i, column in columns]
-    return structures[0].pack(recorded(graph, CallOfFunctions(traced, len(own)), own, known))
+    kept = CallOfFunctions(traced, len(own))
+    return structures[0].pack(late(kept, [*own, *kept.around()], known))
 
 
 def changing_loop(
@@ -159,7 +150,6 @@ def changing_loop(
     limit: int | None,
 ) -> list[Node]:
     """Record a loop of a graph whose variables may change their rank, if their shape in `shapes` has none."""
-    graph = engine.graph_around()
     holds, trip = PerShape(lambda nodes: [test(nodes)]), PerShape(step)
     now = [n.aval for n in start]
     for _ in range(2):  # all ranks have the same captures
@@ -175,4 +165,5 @@ def changing_loop(
         n.aval if s is None else n.aval.dtype if s.rank is None else aval(symbols_for(s), n.aval.dtype)
         for n, s in zip(start, shapes, strict=True)
     ]
-    return recorded(graph, ChangingLoop(holds, trip, len(start), limit), start, avals)
+    kept = ChangingLoop(holds, trip, len(start), limit)
+    return late(kept, [*start, *kept.around()], avals)

@@ -71,22 +71,20 @@ class Scaffold:
     @public
     def finalize(self) -> Scaffold:
         """Create missing parts, and finalize the graph."""
-        if self.init_op is None:
-            self.init_op = self.get_or_default("init_op", GraphKeys.INIT_OP, global_variables_initializer)
-        if self.ready_op is None:
-            self.ready_op = self.get_or_default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
-        if self.ready_for_local_init_op is None:
-            self.ready_for_local_init_op = self.get_or_default(
-                "ready_for_local_init_op",
+        parts: dict[str, tuple[Any, Callable[[], Any]]] = {
+            "init_op": (GraphKeys.INIT_OP, global_variables_initializer),
+            "ready_op": (GraphKeys.READY_OP, report_uninitialized_variables),
+            "ready_for_local_init_op": (
                 GraphKeys.READY_FOR_LOCAL_INIT_OP,
                 lambda: report_uninitialized_variables(global_variables()),
-            )
-        if self.local_init_op is None:
-            self.local_init_op = self.get_or_default("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op)
-        if self.summary_op is None:
-            self.summary_op = self.get_or_default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
-        if self.saver is None:
-            self.saver = self.get_or_default("saver", GraphKeys.SAVERS, lambda: Saver(allow_empty=True))
+            ),
+            "local_init_op": (GraphKeys.LOCAL_INIT_OP, self.default_local_init_op),
+            "summary_op": (GraphKeys.SUMMARY_OP, merge_all),
+            "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
+        }
+        for name, (key, make) in parts.items():
+            if getattr(self, name) is None:
+                setattr(self, name, self.get_or_default(name, key, make))
         get_default_graph().finalize()
         return self
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.base.public import public
-from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.engine.engine import tracing
 from gradtape._src.core.tensors import constants, convert
 from gradtape._src.core.values import dtypes
@@ -17,6 +16,7 @@ from gradtape._src.ops.array import blocks, creation, extents, gather as gathers
 from gradtape._src.ops.linalg import norms
 from gradtape._src.ops.math import counting
 from gradtape._src.v1.ops.maths import _either
+from gradtape._src.v1.ops.respelled import respelled
 
 _tensor = convert.tensor  # `tensor` is the name of a parameter here
 
@@ -39,77 +39,21 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return convert.constant(value, dtype, shape)
 
 
-@public
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Return zeros with the shape of `tensor`, and its dtype unless another is given."""
-    return creation.zeros_like(tensor, dtype)
-
-
-@public
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Return ones with the shape of `tensor`, and its dtype unless another is given."""
-    return creation.ones_like(tensor, dtype)
-
-
-@public
-def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
-    """Return the shape of `input` as a tensor."""
-    return extents.shape(input, out_type)
-
-
-@public
-def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
-    """Return the number of elements of `input`."""
-    return extents.size(input, out_type)
-
-
-@public
-def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
-    """Return `a` with its axes in the order `perm`, reversed by default."""
-    return array.transpose(a, perm, conjugate)
-
-
-@public
-def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None, keep_dims: Any = None
-) -> Any:
-    """Return the norm of vectors, or of matrices if `axis` is a pair."""
-    return norms.norm(tensor, ord, axis, _either(keepdims, keep_dims, ("keepdims", "keep_dims")))
-
-
-@public
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
-    """Return `tensor` padded by `paddings` (before, after) along each axis."""
-    return rearrange.pad(tensor, paddings, mode, constant_values)
-
-
-@public
-def reverse_sequence(
-    input: Any,
-    seq_lengths: Any,
-    seq_axis: Any = None,
-    batch_axis: Any = None,
-    name: str | None = None,
-    seq_dim: Any = None,
-    batch_dim: Any = None,
-) -> Any:
-    """Reverse the first `seq_lengths` entries along `seq_axis`, for each entry along `batch_axis`."""
-    seq_axis = _either(seq_axis, seq_dim, ("seq_axis", "seq_dim"))
-    return rearrange.reverse_sequence(input, seq_lengths, seq_axis, _either(batch_axis, batch_dim, ("batch_axis", "batch_dim")))
-
-
-@public
-def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Any:
-    """Return the entries of `tensor` along `axis` where `mask` is True."""
-    return select.boolean_mask(tensor, mask, axis)
-
-
-@public
-def gather(
-    params: Any, indices: Any, validate_indices: Any = None, name: str | None = None, axis: Any = None, batch_dims: Any = 0
-) -> Any:
-    """Return the entries `indices` of `params` along `axis`."""
-    return gathers.gather(params, indices, axis=axis, batch_dims=batch_dims)
+zeros_like = respelled(creation.zeros_like, "tensor dtype name optimize", tensor="input", optimize="")
+ones_like = respelled(creation.ones_like, "tensor dtype name optimize", tensor="input", optimize="")
+shape = respelled(extents.shape, "input name out_type")
+size = respelled(extents.size, "input name out_type")
+transpose = respelled(array.transpose, "a perm name conjugate")
+norm = respelled(norms.norm, "tensor ord axis keepdims name keep_dims", keep_dims="keepdims")
+pad = respelled(rearrange.pad, "tensor paddings mode name constant_values")
+reverse_sequence = respelled(
+    rearrange.reverse_sequence,
+    "input seq_lengths seq_axis batch_axis name seq_dim batch_dim",
+    seq_dim="seq_axis",
+    batch_dim="batch_axis",
+)
+boolean_mask = respelled(select.boolean_mask, "tensor mask name axis")
+gather = respelled(gathers.gather, "params indices validate_indices name axis batch_dims")
 
 
 @public
@@ -121,10 +65,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
     return gathers.gather(params, indices, axis=indices.ndim - 1, batch_dims=indices.ndim - 1)
 
 
-@public
-def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0, bad_indices_policy: str = "") -> Any:
-    """Return the entries or slices of `params` at the points `indices`."""
-    return points.gather_nd(params, indices, batch_dims, bad_indices_policy=bad_indices_policy)
+gather_nd = respelled(points.gather_nd, "params indices name batch_dims bad_indices_policy")
 
 
 def _square(block_size: Any, block_shape: Any) -> Any:
@@ -144,33 +85,7 @@ def batch_to_space(input: Any, crops: Any, block_size: Any, name: str | None = N
     return blocks.batch_to_space(input, _square(block_size, block_shape), crops)
 
 
-@public
-def space_to_depth(input: Any, block_size: Any, name: str | None = None, data_format: str = "NHWC") -> Any:
-    """Move blocks of height and width into the channels."""
-    return blocks.space_to_depth(input, block_size, data_format)
-
-
-@public
-def depth_to_space(input: Any, block_size: Any, name: str | None = None, data_format: str = "NHWC") -> Any:
-    """Move blocks of channels into height and width."""
-    return blocks.depth_to_space(input, block_size, data_format)
-
-
-@public
-def confusion_matrix(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    dtype: Any = dtypes.int32,
-    name: str | None = None,
-    weights: Any = None,
-) -> Any:
-    """Count the examples with the label of the row that were predicted as the class of the column."""
-    return counting.confusion_matrix(labels, predictions, num_classes, weights, dtype)
-
-
-@public
-@known_as("tuple")
-def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> Any:
-    """Return the tensors, each available only when all are computed."""
-    return grouping.tuple_(tensors, control_inputs)
+space_to_depth = respelled(blocks.space_to_depth, "input block_size name data_format")
+depth_to_space = respelled(blocks.depth_to_space, "input block_size name data_format")
+confusion_matrix = respelled(counting.confusion_matrix, "labels predictions num_classes dtype name weights")
+tuple_ = respelled(grouping.tuple_, "tensors name control_inputs")

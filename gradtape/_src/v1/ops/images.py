@@ -10,6 +10,7 @@ from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.ops.array.shape import expand_dims
 from gradtape._src.ops.image import boxes as boxes_of, detection, geometry as image_ops, glimpses, resize
 from gradtape._src.ops.nn import patches
+from gradtape._src.v1.ops.respelled import respelled
 
 
 class ResizeMethod:
@@ -109,34 +110,12 @@ resize_image_with_crop_or_pad = image_ops.resize_with_crop_or_pad
 transpose_image = image_ops.transpose
 
 
-@public
-def crop_and_resize(
-    image: Any,
-    boxes: Any,
-    box_ind: Any = None,
-    crop_size: Any = None,
-    method: str = "bilinear",
-    extrapolation_value: float = 0.0,
-    name: str | None = None,
-    box_indices: Any = None,
-) -> Tensor:
-    """Return parts of images, like `tf.image.crop_and_resize`, whose `box_indices` are named `box_ind`."""
-    indices = box_indices if box_ind is None else box_ind
-    return boxes_of.crop_and_resize(image, boxes, indices, crop_size, method, extrapolation_value)
-
-
-@public
-def extract_image_patches(
-    images: Any,
-    ksizes: Any = None,
-    strides: Any = None,
-    rates: Any = None,
-    padding: str | None = None,
-    name: str | None = None,
-    sizes: Any = None,
-) -> Tensor:
-    """Extract patches of images, like `tf.image.extract_patches`, whose `sizes` are named `ksizes`."""
-    return patches.extract_patches(images, sizes if ksizes is None else ksizes, strides, rates, padding)
+crop_and_resize = respelled(
+    boxes_of.crop_and_resize,
+    "image boxes box_ind crop_size method extrapolation_value name box_indices",
+    box_ind="box_indices",
+)
+extract_image_patches = respelled(patches.extract_patches, "images ksizes strides rates padding name sizes", ksizes="sizes")
 
 
 @public

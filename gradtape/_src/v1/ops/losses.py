@@ -26,6 +26,7 @@ from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.ops.maths import _either
 from gradtape._src.v1.ops.nn import that_fit, with_axes_of, without_last_axis
+from gradtape._src.v1.ops.respelled import arguments, extended, signed
 
 
 class Reduction:
@@ -51,25 +52,43 @@ class Reduction:
             raise ValueError(f"Invalid Reduction Key {key}. Give one of tf.losses.Reduction.")
 
 
+DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
+# Parameters of most losses, with their defaults.
+COMMON = {"weights": 1.0, "scope": None, "loss_collection": GraphKeys.LOSSES, "reduction": DEFAULT}
+
+
 def _scoped(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator: the function's ops are in the name scope `name/`, or in that of its argument `scope`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function)
-
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(*args, **kwargs)
-            with name_scope(bound.arguments.get("scope") or name) as scope:
-                bound.arguments["scope"] = scope
-                return function(*bound.args, **bound.kwargs)
+            given = arguments(call, args, kwargs)
+            with name_scope(given.get("scope") or name) as scope:
+                return function(**{**given, "scope": scope})
 
         return call
 
     return decorate
 
 
-DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
+def _loss(name: str, order: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator of a function that returns the loss of each element: it makes the weighted loss, in a name scope.
+
+    It adds the parameters `COMMON`: `weights` as the third, the others as the last, unless `order` names all parameters.
+    """
+
+    def decorate(each: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(each)
+        def weighted(**given: Any) -> Any:
+            common = [given.pop(option, default) for option, default in COMMON.items()]
+            return compute_weighted_loss(each(**given), *common)
+
+        own = list(inspect.signature(each).parameters)
+        rows = order or " ".join([*own[:2], "weights", *own[2:], "scope", "loss_collection", "reduction"])
+        return public(_scoped(name)(signed(weighted, extended(each, COMMON, rows))))
+
+    return decorate
 
 
 @public
@@ -97,13 +116,8 @@ def compute_weighted_loss(
         result = divide_no_nan(reduce_sum(weighted), counts[reduction](), name="value")
     else:
         result = weighted if reduction == Reduction.NONE else reduce_sum(weighted)
-    return _entered(cast(result, given.dtype), loss_collection)
-
-
-def _entered(loss: Any, loss_collection: Any) -> Any:
-    graph = in_graph()
-    if graph is not None and loss_collection:
-        graph.add_to_collection(loss_collection, loss)
+    loss = cast(result, given.dtype)
+    add_loss(loss, loss_collection)
     return loss
 
 
@@ -117,99 +131,51 @@ def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
     return wanted, predicted
 
 
-def _loss(name: str, each: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    @_scoped(name)
-    def loss(
-        labels: Any,
-        predictions: Any,
-        weights: Any = 1.0,
-        scope: Any = None,
-        loss_collection: Any = GraphKeys.LOSSES,
-        reduction: str = DEFAULT,
-    ) -> Any:
-        return compute_weighted_loss(each(*_alike(labels, predictions)), weights, scope, loss_collection, reduction)
-
-    loss.__doc__ = doc
-    return public(loss)
+@_loss("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any) -> Any:
+    """Return (predictions − labels)²."""
+    wanted, predicted = _alike(labels, predictions)
+    return arithmetic.square(predicted - wanted)
 
 
-mean_squared_error = _loss(
-    "mean_squared_error", lambda labels, predictions: arithmetic.square(predictions - labels), "(predictions − labels)²."
-)
-absolute_difference = _loss(
-    "absolute_difference", lambda labels, predictions: arithmetic.abs(predictions - labels), "|predictions − labels|."
-)
+@_loss("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any) -> Any:
+    """Return |predictions − labels|."""
+    wanted, predicted = _alike(labels, predictions)
+    return arithmetic.abs(predicted - wanted)
 
 
-@public
-@_scoped("log_loss")
-def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    epsilon: float = 1e-7,
-    scope: Any = None,
-    loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-) -> Any:
+@_loss("log_loss")
+def log_loss(labels: Any, predictions: Any, epsilon: float = 1e-7) -> Any:
     """Return −labels·log(predictions + epsilon) − (1 − labels)·log(1 − predictions + epsilon)."""
     wanted, predicted = _alike(labels, predictions)
-    each = -wanted * elementary.log(predicted + epsilon) - (1 - wanted) * elementary.log(1 - predicted + epsilon)
-    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+    return -wanted * elementary.log(predicted + epsilon) - (1 - wanted) * elementary.log(1 - predicted + epsilon)
 
 
-@public
-@_scoped("huber_loss")
-def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    delta: float = 1.0,
-    scope: Any = None,
-    loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-) -> Any:
+@_loss("huber_loss")
+def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Any:
     """Return half the squared error up to `delta`, linear beyond."""
     wanted, predicted = _alike(labels, predictions)
     error = arithmetic.abs(predicted - wanted)
     near = arithmetic.minimum(error, delta)
-    return compute_weighted_loss(0.5 * near * near + delta * (error - near), weights, scope, loss_collection, reduction)
+    return 0.5 * near * near + delta * (error - near)
 
 
-@public
-@_scoped("hinge_loss")
-def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: Any = None,
-    loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-) -> Any:
+@_loss("hinge_loss")
+def hinge_loss(labels: Any, logits: Any) -> Any:
     """Return max(0, 1 − y·logits), with y = −1 for label 0 and y = 1 for label 1."""
     wanted, scores = _alike(labels, logits)
-    return compute_weighted_loss(relu(1 - (2 * wanted - 1) * scores), weights, scope, loss_collection, reduction)
+    return relu(1 - (2 * wanted - 1) * scores)
 
 
-@public
-@_scoped("cosine_distance_loss")
-def cosine_distance(
-    labels: Any,
-    predictions: Any,
-    axis: Any = None,
-    weights: Any = 1.0,
-    scope: Any = None,
-    loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-    dim: Any = None,
-) -> Any:
+@_loss("cosine_distance_loss", "labels predictions axis weights scope loss_collection reduction dim")
+def cosine_distance(labels: Any, predictions: Any, axis: Any = None, dim: Any = None) -> Any:
     """Return 1 − Σ labels·predictions along `axis`, for unit vectors along this axis."""
     axis = _either(axis, dim, ("axis", "dim"))
     if axis is None:
         raise ValueError("You must specify argument `axis`: that of the vectors.")
     wanted, predicted = _alike(labels, predictions)
-    each = 1 - reduce_sum(wanted * predicted, axis, keepdims=True)
-    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+    return 1 - reduce_sum(wanted * predicted, axis, keepdims=True)
 
 
 @public
@@ -230,28 +196,20 @@ def mean_pairwise_squared_error(
     others = arithmetic.maximum(count - 1, 0.0)
     parts = divide_no_nan(squares, others, name="value"), divide_no_nan(total * total, count * others, name="value")
     each = 2 * (parts[0] - parts[1])
-    return _entered(reduce_sum(each * weight, name="value"), loss_collection)
+    loss = reduce_sum(each * weight, name="value")
+    add_loss(loss, loss_collection)
+    return loss
 
 
-@public
-@_scoped("softmax_cross_entropy_loss")
-def softmax_cross_entropy(
-    onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: Any = None,
-    loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-) -> Any:
+@_loss("softmax_cross_entropy_loss")
+def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: float = 0) -> Any:
     """Return the cross-entropy of softmax(logits) for probabilities as labels."""
     scores = tensor(logits)
     wanted = cast(onehot_labels, scores.dtype)
     scores.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     if label_smoothing:
         wanted = wanted * (1 - label_smoothing) + label_smoothing / cast(shape(wanted)[-1], scores.dtype)
-    each = losses.softmax_cross_entropy_with_logits(stop_gradient(wanted), scores)
-    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+    return losses.softmax_cross_entropy_with_logits(stop_gradient(wanted), scores)
 
 
 @public
@@ -272,25 +230,15 @@ def sparse_softmax_cross_entropy(
     return compute_weighted_loss(each, weight, scope, loss_collection, reduction)
 
 
-@public
-@_scoped("sigmoid_cross_entropy_loss")
-def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: Any = None,
-    loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = DEFAULT,
-) -> Any:
+@_loss("sigmoid_cross_entropy_loss")
+def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing: float = 0) -> Any:
     """Return the sigmoid cross-entropy of independent classes."""
     scores = tensor(logits)
     wanted = cast(multi_class_labels, scores.dtype)
     scores.node.aval.tensor_shape.assert_is_compatible_with(extents_of(wanted))
     if label_smoothing:
         wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
-    each = losses.sigmoid_cross_entropy_with_logits(wanted, scores)
-    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+    return losses.sigmoid_cross_entropy_with_logits(wanted, scores)
 
 
 @public

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +11,11 @@ from gradtape._src.core.tensors.convert import operands, tensor
 from gradtape._src.core.tensors.tensor import stated_shape
 from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast as casts, select, shape as array, sort
-from gradtape._src.ops.math import arithmetic, compare, elementary, reduction
+from gradtape._src.ops.math import arithmetic, elementary, reduction
 from gradtape._src.ops.math.rounding import floor, floordiv
-from gradtape._src.ops.random import distributions, draws as random
+from gradtape._src.ops.random import distributions
+from gradtape._src.v1.graphs import gradients as symbolic
+from gradtape._src.v1.ops.respelled import respelled
 
 
 def _either(new: Any, old: Any, names: tuple[str, str]) -> Any:
@@ -24,22 +25,8 @@ def _either(new: Any, old: Any, names: tuple[str, str]) -> Any:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reduction that also accepts TensorFlow 1's names of arguments."""
-
-    @functools.wraps(function)
-    def reduce(
-        input_tensor: Any,
-        axis: Any = None,
-        keepdims: Any = None,
-        name: str | None = None,
-        reduction_indices: Any = None,
-        keep_dims: Any = None,
-    ) -> Any:
-        axis = _either(axis, reduction_indices, ("axis", "reduction_indices"))
-        return function(input_tensor, axis, bool(_either(keepdims, keep_dims, ("keepdims", "keep_dims"))), name=name)
-
-    del vars(reduce)["__wrapped__"]
-    return public(reduce)
+    parameters = "input_tensor axis keepdims name reduction_indices keep_dims"
+    return respelled(function, parameters, reduction_indices="axis", keep_dims="keepdims")
 
 
 reduce_all = _reduction(reduction.reduce_all)
@@ -52,28 +39,10 @@ reduce_prod = _reduction(reduction.reduce_prod)
 reduce_sum = _reduction(reduction.reduce_sum)
 
 
-@public
-def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dtypes.int64) -> Any:
-    """Return the index of the largest element along `axis` (0)."""
-    return sort.argmax(input, _either(axis, dimension, ("axis", "dimension")), output_type)
-
-
-@public
-def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dtypes.int64) -> Any:
-    """Return the index of the smallest element along `axis` (0)."""
-    return sort.argmin(input, _either(axis, dimension, ("axis", "dimension")), output_type)
-
-
-@public
-def arg_max(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """Return the index of the largest element along `dimension`."""
-    return sort.argmax(input, dimension, output_type)
-
-
-@public
-def arg_min(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """Return the index of the smallest element along `dimension`."""
-    return sort.argmin(input, dimension, output_type)
+argmax = respelled(sort.argmax, "input axis name dimension output_type", dimension="axis")
+argmin = respelled(sort.argmin, "input axis name dimension output_type", dimension="axis")
+arg_max = respelled(sort.argmax, "input dimension output_type name", dimension="axis")
+arg_min = respelled(sort.argmin, "input dimension output_type name", dimension="axis")
 
 
 @public
@@ -83,22 +52,13 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
     return floordiv(x, y) if first.dtype.is_integer else arithmetic.realdiv(x, y)
 
 
-@public
-def count_nonzero(
-    input_tensor: Any = None,
-    axis: Any = None,
-    keepdims: Any = None,
-    dtype: Any = dtypes.int64,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-    input: Any = None,
-) -> Any:
-    """Count the nonzero elements."""
-    value = tensor(input_tensor if input is None else input)
-    axis = _either(axis, reduction_indices, ("axis", "reduction_indices"))
-    keep = bool(_either(keepdims, keep_dims, ("keepdims", "keep_dims")))
-    return reduction.reduce_sum(casts.cast(compare.not_equal(value, array.zeros([], value.dtype)), dtype), axis, keep)
+count_nonzero = respelled(
+    reduction.count_nonzero,
+    "input_tensor axis keepdims dtype name reduction_indices keep_dims input",
+    input_tensor="input",
+    reduction_indices="axis",
+    keep_dims="keepdims",
+)
 
 
 @public
@@ -127,16 +87,8 @@ to_complex64 = _conversion(dtypes.complex64, "ToComplex64")
 to_complex128 = _conversion(dtypes.complex128, "ToComplex128")
 
 
-@public
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Return `input` with a new axis of extent 1 at position `axis`."""
-    return array.expand_dims(input, _either(axis, dim, ("axis", "dim")))
-
-
-@public
-def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
-    """Return `input` without its axes of extent 1, or without those in `axis`."""
-    return array.squeeze(input, _either(axis, squeeze_dims, ("axis", "squeeze_dims")))
+expand_dims = respelled(array.expand_dims, "input axis name dim", dim="axis")
+squeeze = respelled(array.squeeze, "input axis name squeeze_dims", squeeze_dims="axis")
 
 
 @public
@@ -165,46 +117,24 @@ def convert_to_tensor(
     return tensor(value, dtype, preferred_dtype if dtype_hint is None else dtype_hint)
 
 
+gradients = respelled(
+    symbolic.gradients,
+    "ys xs grad_ys name colocate_gradients_with_ops gate_gradients aggregation_method stop_gradients unconnected_gradients",
+    colocate_gradients_with_ops="",
+)
+hessians = respelled(
+    symbolic.hessians,
+    "ys xs name colocate_gradients_with_ops gate_gradients aggregation_method",
+    colocate_gradients_with_ops="",
+)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Random numbers
 
 
-@public
-def random_uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
-) -> Any:
-    """Draw numbers uniform in [minval, maxval)."""
-    return random.uniform(shape, minval, maxval, dtype, seed)
-
-
-@public
-def random_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
-) -> Any:
-    """Draw normally distributed numbers."""
-    return random.normal(shape, mean, stddev, dtype, seed)
-
-
-@public
-def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
-) -> Any:
-    """Draw normally distributed numbers, redrawn beyond two standard deviations from the mean."""
-    return random.truncated_normal(shape, mean, stddev, dtype, seed)
-
-
-@public
-def multinomial(
-    logits: Any, num_samples: Any, seed: Any = None, name: str | None = None, output_dtype: Any = dtypes.int64
-) -> Any:
-    """Return `num_samples` class numbers for each row of `logits`, unnormalised log probabilities."""
-    return distributions.categorical(logits, num_samples, output_dtype, seed)
-
-
-@public
-def poisson(lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None) -> Any:
-    """Return counts of shape `shape` for each expectation in `lam`."""
-    return distributions.poisson(shape, lam, dtype, seed)
+multinomial = respelled(distributions.categorical, "logits num_samples seed name output_dtype", output_dtype="dtype")
+poisson = respelled(distributions.poisson, "lam shape dtype seed name")
 
 
 @public

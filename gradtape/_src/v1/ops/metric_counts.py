@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.core.values import dtypes
@@ -70,19 +71,11 @@ def _counter(kind: str) -> Any:
 def _at_thresholds(name: str, doc: str, kinds: list[str], result: Callable[..., Pair]) -> Any:
     """Return a function with this name for the metric `result` of these counts."""
 
-    def counted(
-        labels: Any,
-        predictions: Any,
-        thresholds: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: Any = None,
-    ) -> Pair:
+    @known_as(f"{name}_at_thresholds")
+    def counted(labels: Any, predictions: Any, thresholds: Any, weights: Any = None) -> Pair:
         found = _counted_at(kinds, labels, predictions, thresholds, weights)
         return result(*[found[kind] for kind in kinds])
 
-    counted.__name__ = counted.__qualname__ = f"{name}_at_thresholds"
     counted.__doc__ = doc
     return metric(f"{name}_at_thresholds")(counted)
 
@@ -128,16 +121,16 @@ precision_at_thresholds = _share_at_thresholds("precision", "false_positives", P
 recall_at_thresholds = _share_at_thresholds("recall", "false_negatives", RECALL)
 
 
-@metric("auc")
+@metric(
+    "auc",
+    "labels predictions weights num_thresholds metrics_collections updates_collections curve name summation_method thresholds",
+)
 def auc(
     labels: Any,
     predictions: Any,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     curve: str = "ROC",
-    name: Any = None,
     summation_method: str = "trapezoidal",
     thresholds: Any = None,
 ) -> Pair:

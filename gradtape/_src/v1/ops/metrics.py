@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.core.base.public import public
+from gradtape._src.core.base.signatures import known_as
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
@@ -16,7 +16,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, reshape, squeeze, zeros
+from gradtape._src.ops.array.shape import reshape, squeeze, zeros
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.math.arithmetic import abs as absolute, divide_no_nan, sqrt, square
 from gradtape._src.ops.math.compare import equal, greater, less, not_equal
@@ -27,35 +27,37 @@ from gradtape._src.v1.graphs.collections import GraphKeys
 from gradtape._src.v1.graphs.get_variable import VariableV1
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.variable_scope import variable_scope
-from gradtape._src.v1.ops.nn import that_fit
+from gradtape._src.v1.ops.nn import that_fit, with_axes_of
+from gradtape._src.v1.ops.respelled import arguments, extended, signed
 
 Pair = tuple[Any, Any]
-COLLECTIONS = ("metrics_collections", "updates_collections")
+COMMON = dict.fromkeys(("metrics_collections", "updates_collections", "name"))  # parameters of all metrics
 
 
-def metric(default: str) -> Callable[[Callable[..., Pair]], Callable[..., Pair]]:
-    """Return a decorator of metrics `(value, update)`: only in graphs, in a name scope, added to collections."""
+def metric(scope: str, order: str = "") -> Callable[[Callable[..., Pair]], Callable[..., Pair]]:
+    """Return a decorator of metrics `(value, update)`: only in graphs, in a name scope, added to collections.
+
+    It adds the parameters `COMMON`, as the last ones unless `order` names all parameters.
+    """
 
     def decorate(function: Callable[..., Pair]) -> Callable[..., Pair]:
-        signature = inspect.signature(function)
-
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Pair:
-            given = signature.bind(*args, **kwargs).arguments
+            given = arguments(call, args, kwargs)
+            into, into_updates, name = [given.pop(common, None) for common in COMMON]
             graph = in_graph()
             if graph is None:
                 raise RuntimeError(
                     f"tf.metrics.{function.__name__} is not supported when eager execution is enabled. Use tf.keras.metrics."
                 )
-            with variable_scope(given.get("name"), default):
-                value, update = function(*args, **kwargs)
-            for collections, entered in zip(COLLECTIONS, (value, update), strict=True):
-                for collection in given.get(collections) or ():
-                    graph.add_to_collection(collection, entered)
+            with variable_scope(name, scope):
+                value, update = function(**given)
+            graph.add_to_collections(into or (), value)
+            graph.add_to_collections(into_updates or (), update)
             return value, update
 
         call.makes_variables = True  # type: ignore[attr-defined]
-        return public(call)
+        return public(signed(call, extended(function, COMMON, order)))
 
     return decorate
 
@@ -75,14 +77,7 @@ def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor,
     elif labels.ndim - predictions.ndim == 1 and extents_of(labels)[-1] == 1:
         labels = squeeze(labels, [-1])
     predictions.node.aval.tensor_shape.assert_is_compatible_with(extents_of(labels))
-    if weights is not None:
-        weights = tensor(weights)
-        if weights.ndim:
-            if weights.ndim - predictions.ndim == 1 and extents_of(weights)[-1] == 1:
-                weights = squeeze(weights, [-1])
-            elif predictions.ndim - weights.ndim == 1:
-                weights = expand_dims(weights, -1)
-    return labels, predictions, weights
+    return labels, predictions, None if weights is None else with_axes_of(tensor(weights), predictions)
 
 
 def spread(weights: Any, values: Any) -> Tensor:
@@ -113,45 +108,26 @@ def _averaged(values: Any, weights: Any, shape: Sequence[int] | None = None) -> 
 
 
 @metric("mean")
-def mean(
-    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
-) -> Pair:
+def mean(values: Any, weights: Any = None) -> Pair:
     """Return the weighted mean of all elements."""
     return _averaged(tensor(values), weights)
 
 
 @metric("mean")
-def mean_tensor(
-    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
-) -> Pair:
+def mean_tensor(values: Any, weights: Any = None) -> Pair:
     """Return the mean of tensors of the same shape, element by element."""
     values = tensor(values)
     return _averaged(values, weights, list(extents_of(values)))
 
 
 @metric("percentage_below_threshold")
-def percentage_below(
-    values: Any,
-    threshold: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: Any = None,
-) -> Pair:
+def percentage_below(values: Any, threshold: Any, weights: Any = None) -> Pair:
     """Return the fraction of elements below `threshold`."""
     return _averaged(less(values, threshold), weights)
 
 
 @metric("mean_relative_error")
-def mean_relative_error(
-    labels: Any,
-    predictions: Any,
-    normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: Any = None,
-) -> Pair:
+def mean_relative_error(labels: Any, predictions: Any, normalizer: Any, weights: Any = None) -> Pair:
     """Return the mean of |labels − predictions| / normalizer, with 0 for a zero `normalizer`."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     normalizer = tensor(normalizer)
@@ -160,15 +136,7 @@ def mean_relative_error(
 
 
 @metric("mean_cosine_distance")
-def mean_cosine_distance(
-    labels: Any,
-    predictions: Any,
-    dim: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: Any = None,
-) -> Pair:
+def mean_cosine_distance(labels: Any, predictions: Any, dim: int, weights: Any = None) -> Pair:
     """Return 1 minus the mean of labels·predictions summed along the axis `dim`."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     value, update = _averaged(reduce_sum(predictions * labels, [dim], keepdims=True), weights)
@@ -178,17 +146,10 @@ def mean_cosine_distance(
 def of_two(name: str, doc: str, result: Callable[[Any, Any, Any], Pair]) -> Any:
     """Return a function with this name for the metric `result(labels, predictions, weights)`."""
 
-    def compared(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: Any = None,
-    ) -> Pair:
+    @known_as(name)
+    def compared(labels: Any, predictions: Any, weights: Any = None) -> Pair:
         return result(labels, predictions, weights)
 
-    compared.__name__ = compared.__qualname__ = name
     compared.__doc__ = doc
     return metric(name)(compared)
 
@@ -213,15 +174,7 @@ root_mean_squared_error = _mean_of(
 
 
 @metric("mean_accuracy")
-def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: Any = None,
-) -> Pair:
+def mean_per_class_accuracy(labels: Any, predictions: Any, num_classes: int, weights: Any = None) -> Pair:
     """Return the mean of the classes' accuracies; the update returns each accuracy."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     labels, predictions = reshape(labels, [-1]), reshape(predictions, [-1])
@@ -235,15 +188,7 @@ def mean_per_class_accuracy(
 
 
 @metric("mean_iou")
-def mean_iou(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: Any = None,
-) -> Pair:
+def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = None) -> Pair:
     """Return the mean over classes of intersection over union; the update returns the confusion matrix."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     flat = None if weights is None else reshape(weights, [-1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.core.base.public import public
@@ -24,7 +26,7 @@ from gradtape._src.ops.nn import (
     softmax as softmaxes,
 )
 from gradtape._src.ops.sparse.tensor import SparseTensor
-from gradtape._src.v1.ops.respelled import respelled
+from gradtape._src.v1.ops.respelled import arguments, extended, respelled, signed
 
 
 @public
@@ -44,28 +46,6 @@ def dropout(
 softmax = respelled(softmaxes.softmax, "logits axis name dim", dim="axis")
 log_softmax = respelled(softmaxes.log_softmax, "logits axis name dim", dim="axis")
 crelu = respelled(activation.crelu, "features name axis")
-
-
-@public
-def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Return −log softmax(logits)[label], for class numbers as labels."""
-    return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
-
-
-@public
-def softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
-) -> Any:
-    """Return Σ −labels·log softmax(logits), without a gradient of the labels."""
-    return losses.softmax_cross_entropy_with_logits_v1(labels, logits, dim, axis=axis)
-
-
-@public
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Return the sigmoid cross-entropy of independent classes, for labels in [0, 1]."""
-    return losses.sigmoid_cross_entropy_with_logits(labels, logits)
-
-
 softmax_cross_entropy_with_logits_v2 = respelled(
     losses.softmax_cross_entropy_with_logits, "labels logits axis name dim", dim="axis"
 )
@@ -154,77 +134,37 @@ def embedding_lookup(
     return embedding.embedding_lookup(_whole(params, partition_strategy), ids, max_norm)
 
 
-@public
-def embedding_lookup_sparse(
-    params: Any,
-    sp_ids: Any,
-    sp_weights: Any,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    combiner: str | None = None,
-    max_norm: Any = None,
-    allow_fast_lookup: bool = False,
-) -> Any:
-    """Return the rows of a table combined for each row of `sp_ids`, like `gradtape.nn.embedding_lookup_sparse`."""
-    return embedding_sparse.embedding_lookup_sparse(_whole(params, partition_strategy), sp_ids, sp_weights, combiner, max_norm)
+def _of_parts(function: Callable[..., Any], tables: str, parameters: str, strategy: str = "mod") -> Callable[..., Any]:
+    """Return `function` with these parameters in this order; any of the `tables` may be a list of parts.
+
+    They are parted by the argument `partition_strategy`, whose default is `strategy`.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = arguments(call, args, kwargs)
+        parted = given.pop("partition_strategy", strategy)
+        return function(**{name: _whole(value, parted) if name in tables.split() else value for name, value in given.items()})
+
+    return public(signed(call, extended(function, {"partition_strategy": strategy}, parameters)))
 
 
-@public
-def safe_embedding_lookup_sparse(
-    embedding_weights: Any,
-    sparse_ids: Any,
-    sparse_weights: Any = None,
-    combiner: str = "mean",
-    default_id: Any = None,
-    name: str | None = None,
-    partition_strategy: str = "div",
-    max_norm: Any = None,
-    allow_fast_lookup: bool = False,
-) -> Any:
-    """Return `embedding_lookup_sparse` without negative ids, and without weights that are not positive; see `gradtape.nn`."""
-    table = _whole(embedding_weights, partition_strategy)
-    return embedding_sparse.safe_embedding_lookup_sparse(table, sparse_ids, sparse_weights, combiner, default_id, max_norm)
-
-
-@public
-def nce_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: Any,
-    num_classes: Any,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = False,
-    partition_strategy: str = "mod",
-    name: str | None = "nce_loss",
-) -> Any:
-    """Compute the noise-contrastive estimation loss, like `gradtape.nn.nce_loss`; tables may be partitioned."""
-    tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
-    sizes = num_sampled, num_classes, num_true
-    return candidates.nce_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits)
-
-
-@public
-def sampled_softmax_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: Any,
-    num_classes: Any,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = True,
-    partition_strategy: str = "mod",
-    name: str | None = "sampled_softmax_loss",
-    seed: Any = None,
-) -> Any:
-    """Compute the softmax cross-entropy of sampled classes, like `nn.sampled_softmax_loss`; tables may be partitioned."""
-    tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
-    sizes = num_sampled, num_classes, num_true
-    return candidates.sampled_softmax_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits, seed)
+embedding_lookup_sparse = _of_parts(
+    embedding_sparse.embedding_lookup_sparse,
+    "params",
+    "params sp_ids sp_weights partition_strategy name combiner max_norm allow_fast_lookup",
+)
+safe_embedding_lookup_sparse = _of_parts(
+    embedding_sparse.safe_embedding_lookup_sparse,
+    "embedding_weights",
+    "embedding_weights sparse_ids sparse_weights combiner default_id name partition_strategy max_norm allow_fast_lookup",
+    "div",
+)
+_SAMPLED = (
+    "weights biases labels inputs num_sampled num_classes num_true sampled_values remove_accidental_hits partition_strategy"
+)
+nce_loss = _of_parts(candidates.nce_loss, "weights biases", f"{_SAMPLED} name")
+sampled_softmax_loss = _of_parts(candidates.sampled_softmax_loss, "weights biases", f"{_SAMPLED} name seed")
 
 
 @public

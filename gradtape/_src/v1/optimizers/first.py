@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,9 @@ from gradtape._src.ops.array.creation import fill, ones_like
 from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.select import unique, where
-from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.v1.graphs.collections import GraphKeys, trainable_variables
-from gradtape._src.v1.graphs.gradients import gradients
+from gradtape._src.v1.graphs.gradients import gradients, listed
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
@@ -50,6 +49,7 @@ class Optimizer(SlotOwner):
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
+    _initial_slots: Mapping[str, float] = {}  # the slots of each variable, with the number that fills them at first
 
     @public
     def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
@@ -113,16 +113,16 @@ class Optimizer(SlotOwner):
         if callable(loss):
             with GradientTape() as tape:
                 if var_list is not None:
-                    tape.watch(_listed(var_list))
+                    tape.watch(listed(var_list))
                 value = loss()
-            variables = list(tape.watched_variables()) if var_list is None else _listed(var_list)
+            variables = list(tape.watched_variables()) if var_list is None else listed(var_list)
             return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
         if not recording():
             raise RuntimeError(
                 "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled: write "
                 "`lambda: loss_of(…)`."
             )
-        variables = trainable_variables() if var_list is None else _listed(var_list)
+        variables = trainable_variables() if var_list is None else listed(var_list)
         if not variables:
             raise ValueError("No variables to optimize. Make trainable variables before the loss, or give var_list.")
         found = gradients(loss, variables, grad_ys=grad_loss, aggregation_method=aggregation_method)
@@ -161,8 +161,8 @@ class Optimizer(SlotOwner):
         name = name or self._name
         with NameScope(f"{scopes.prefix()}{name}/"), ambient.anew():
             self._prepare()
-            updates = [u for d, v in used for u in _listed(self._changed(d, v)) if u is not None]
-            updates = _listed(self._finish(updates, f"{name}/"))
+            updates = [u for d, v in used for u in listed(self._changed(d, v)) if u is not None]
+            updates = listed(self._finish(updates, f"{name}/"))
             if graph is not None and global_step is not None:
                 with graph.control_dependencies(updates):
                     updates = [global_step.assign_add(1)]
@@ -182,7 +182,7 @@ class Optimizer(SlotOwner):
             return self._apply(gradient, variable)
         if isinstance(gradient, IndexedSlices):
             raise RuntimeError("Cannot use a constraint function on a sparse variable.")
-        with control_dependencies(_listed(self._apply(gradient, variable))):
+        with control_dependencies(listed(self._apply(gradient, variable))):
             return variable.assign(variable.constraint(variable.read_value()))
 
     def _apply(self, gradient: Any, variable: Variable) -> Any:
@@ -214,6 +214,9 @@ class Optimizer(SlotOwner):
 
     def _create_slots(self, variables: Sequence[Variable]) -> None:
         """Create the slots of variables that lack them."""
+        for variable in variables:
+            for slot in self._initial_slots:
+                self._slot(variable, slot)
 
     def _prepare(self) -> None:
         """Create tensors of the hyperparameters."""
@@ -274,12 +277,12 @@ class Optimizer(SlotOwner):
         return param() if callable(param) else param
 
     def _slot(self, variable: Variable, slot: str, initial: Any = None, label: str | None = None) -> Variable:
-        """Return the slot of a variable, created with zeros (or the number `initial`) if needed."""
+        """Return the slot of a variable, created with `initial` (or the number for this slot, or zeros) if needed."""
         known = self._slots.setdefault(slot, {})
         found = known.get(variable._uid)
         if found is None:
             shape = variable.aval.shape
-            value = zeros(shape, variable.dtype) if initial is None else tensor(initial, variable.dtype)
+            value = tensor(self._initial_slots.get(slot, 0.0) if initial is None else initial, variable.dtype)
             value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
             self._child_set(f"{slot}_{len(known) - 1}", found)
@@ -309,12 +312,6 @@ def shadow(name: str, label: str, initial: Any) -> Variable:
 def _summed(slices: IndexedSlices) -> IndexedSlices:
     indices, places = unique(tensor(slices.indices))
     return IndexedSlices(unsorted_segment_sum(tensor(slices.values), places, size(indices)), indices, slices.dense_shape)
-
-
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def setting(value: Any, dtype: Any) -> Any:

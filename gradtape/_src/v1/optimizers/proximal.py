@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gradtape._src.core.base.public import public
@@ -58,7 +57,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
-        slot = self._slot(variable, "accumulator", self._initial)
+        slot = self._slot(variable, "accumulator")
         accumulated = slot + square(gradient)
         rate = setting(self._learning_rate, variable.dtype) * rsqrt(accumulated)
         moved = _shrunk(variable - gradient * rate, rate, self._l1, self._l2)
@@ -88,13 +87,11 @@ class AdagradDAOptimizer(Optimizer):
             )
         super().__init__(use_locking, name)
         self._learning_rate, self._global_step = learning_rate, global_step
-        self._initial = float(initial_gradient_squared_accumulator_value)
+        self._initial_slots = {
+            "gradient_accumulator": 0.0,
+            "gradient_squared_accumulator": float(initial_gradient_squared_accumulator_value),
+        }
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "gradient_accumulator")
-            self._slot(variable, "gradient_squared_accumulator", self._initial)
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
         rate = setting(self._learning_rate, variable.dtype)

@@ -43,16 +43,14 @@ class MomentumOptimizer(Optimizer):
     initialization and momentum in deep learning" (2013).
     """
 
+    _initial_slots = {"momentum": 0.0}
+
     @public
     def __init__(
         self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum", use_nesterov: bool = False
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "momentum")
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
         rate, momentum = setting(self._learning_rate, variable.dtype), setting(self._momentum, variable.dtype)
@@ -72,14 +70,11 @@ class AdagradOptimizer(Optimizer):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
-        self._learning_rate, self._initial = learning_rate, float(initial_accumulator_value)
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "accumulator", self._initial)
+        self._learning_rate = learning_rate
+        self._initial_slots = {"accumulator": float(initial_accumulator_value)}
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
-        slot = self._slot(variable, "accumulator", self._initial)
+        slot = self._slot(variable, "accumulator")
         accumulated = slot + square(gradient)
         step = gradient * setting(self._learning_rate, variable.dtype) * rsqrt(accumulated)
         return [slot.assign(accumulated), variable.assign_sub(kept(step, 0.0))]
@@ -87,6 +82,8 @@ class AdagradOptimizer(Optimizer):
 
 class AdadeltaOptimizer(Optimizer):
     """Steps scaled by the ratio of the running means of squared steps and squared gradients (Zeiler, 2012)."""
+
+    _initial_slots = {"accum": 0.0, "accum_update": 0.0}
 
     @public
     def __init__(
@@ -99,11 +96,6 @@ class AdadeltaOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._rho, self._epsilon = learning_rate, rho, epsilon
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "accum")
-            self._slot(variable, "accum_update")
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
         rate, rho, epsilon = [setting(s, variable.dtype) for s in (self._learning_rate, self._rho, self._epsilon)]
@@ -136,20 +128,14 @@ class RMSPropOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
         self._centered = centered
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "rms", 1.0)
-            if self._centered:
-                self._slot(variable, "mg")
-            self._slot(variable, "momentum")
+        self._initial_slots = {"rms": 1.0} | ({"mg": 0.0} if centered else {}) | {"momentum": 0.0}
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
         dtype = variable.dtype
         rate, decay, momentum, epsilon = [
             setting(s, dtype) for s in (self._learning_rate, self._decay, self._momentum, self._epsilon)
         ]
-        squares, moment = self._slot(variable, "rms", 1.0), self._slot(variable, "momentum")
+        squares, moment = self._slot(variable, "rms"), self._slot(variable, "momentum")
         new_squares = squares * decay + square(gradient) * (1 - decay)
         updates = [squares.assign(kept(new_squares, squares))]
         spread = new_squares
@@ -168,6 +154,8 @@ class AdamOptimizer(Optimizer):
     m = β₁m + (1 − β₁)g; v = β₂v + (1 − β₂)g²; variable −= learning_rate · √(1 − β₂ᵗ)/(1 − β₁ᵗ) · m / (√v + epsilon). Rows that a
     sparse gradient lacks are moved by their momentum, too.
     """
+
+    _initial_slots = {"m": 0.0, "v": 0.0}
 
     @public
     def __init__(
@@ -188,9 +176,7 @@ class AdamOptimizer(Optimizer):
             self._number("beta1_power", _plain(self._beta1), first),
             self._number("beta2_power", _plain(self._beta2), first),
         )
-        for variable in variables:
-            self._slot(variable, "m")
-            self._slot(variable, "v")
+        super()._create_slots(variables)
 
     def _get_beta_accumulators(self) -> tuple[Variable, Variable]:
         return self._powers
@@ -239,18 +225,14 @@ class FtrlOptimizer(Optimizer):
                 f"l2_shrinkage_regularization_strength {l2_shrinkage_regularization_strength}."
             )
         super().__init__(use_locking, name)
-        self._learning_rate, self._power, self._initial = learning_rate, learning_rate_power, float(initial_accumulator_value)
+        self._learning_rate, self._power = learning_rate, learning_rate_power
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
         self._shrinkage, self._beta = l2_shrinkage_regularization_strength, beta
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "accum", self._initial)
-            self._slot(variable, "linear", label=f"{self._name}_1")
+        self._initial_slots = {"accum": float(initial_accumulator_value), "linear": 0.0}
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
         rate = setting(self._learning_rate, variable.dtype)
-        accumulator, linear = self._slot(variable, "accum", self._initial), self._slot(variable, "linear")
+        accumulator, linear = self._slot(variable, "accum"), self._slot(variable, "linear")
         l2 = self._l2 + self._beta / (2 * rate) if self._beta else self._l2
         shrunk = gradient + variable * (2 * self._shrinkage) if self._shrinkage else gradient
         accumulated = accumulator + square(gradient)
