@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.core.engine import engine, execution, tracing
-from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
@@ -25,10 +25,7 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
     """Record the sum of the one result of a Program over the rows of the input at `place`."""
-    key = ("collapsed", place)
-    if key not in program.derived:
-        program.derived[key] = _split(flat(program), -1 - place)
-    terms, rest = program.derived[key]
+    terms, rest = _split(program, place)
     rows = call_vectorized(terms, inputs, [i == place for i in range(len(inputs))])
     shapes = [a.shape for a in rest.parameters[arity(rest) - len(rows) : arity(rest)]]
     sums = [reshape(reduce_sum(EagerTensor(n), 0), shape).node for n, shape in zip(rows, shapes, strict=True)]
@@ -37,8 +34,10 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
     return EagerTensor(node)
 
 
-def _split(program: Program, direction: int) -> tuple[Program, Program]:
+@memoized
+def _split(program: Program, place: int) -> tuple[Program, Program]:
     """Return two Programs: of the terms to sum, and of the result, from the other parameters and the sums."""
+    program, direction = flat(program), -1 - place
     moving, linear = {direction}, set()
     terms: dict[int, None] = {}  # in the order of discovery
     for index, (_, _, *references) in enumerate(program.keys):
@@ -64,21 +63,20 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
     """
     products = {t: found for t in terms if (found := _product(program, t, moving)) is not None}
     wanted = list(dict.fromkeys([products[t][0] if t in products else (t,) for t in terms]))
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+    parameters = program.parameters[: arity(program)]
+
+    def of_rows(*leaves: Node) -> list[Node]:
         known: dict[int, Any] = {}
         replayed(program, leaves, {}, known)
         # As vectors: XLA on a CPU would copy matrices of one row, and repeat sums of these for each column of a product.
         factors = [[reshape(EagerTensor(known[r]), [-1]) for r in places] for places in wanted]
-        nodes = [functools.reduce(operator.mul, parts).node for parts in factors]
-        of_rows = execution.intern(tracing.close(trace, nodes, leaves))
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        sums = {places: leaf(program.aval_of(places[0]), None) for places in wanted}
-        known = {}
-        replayed(program, leaves, {}, known)
+        return [functools.reduce(operator.mul, parts).node for parts in factors]
+
+    def of_sums(*inputs: Node) -> list[Node]:
+        leaves = [*inputs[: -1 - direction], leaf(program.aval_of(direction), None), *inputs[-1 - direction :]]
+        sums = dict(zip(wanted, leaves[len(parameters) :], strict=True))
+        known: dict[int, Any] = {}
+        replayed(program, leaves[: len(parameters)], {}, known)
         given = {places[0]: total for places, total in sums.items() if len(places) == 1}
         for term, (places, chain) in products.items():
             first, second = places
@@ -87,9 +85,11 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
                 op, attrs, *references = program.keys[index]
                 along[index] = engine.record(op, tuple([along.get(r, known[r]) for r in references]), attrs)
             given[term] = along[term]
-        results = replayed(program, leaves, given, {})
-        kept = [x for i, x in enumerate(leaves) if -1 - i != direction]
-        return of_rows, execution.intern(tracing.close(trace, results, [*kept, *sums.values()]))
+        return replayed(program, leaves[: len(parameters)], given, {})
+
+    others = [a for i, a in enumerate(parameters) if -1 - i != direction]
+    sums = [program.aval_of(places[0]) for places in wanted]
+    return tracing.program_of(of_rows, parameters), tracing.program_of(of_sums, [*others, *sums])
 
 
 def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, int], list[int]] | None:
@@ -133,10 +133,7 @@ def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
 
 def flat(program: Program) -> Program:
     """Inline the calls of a Program."""
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        return execution.intern(tracing.close(trace, replayed(program, leaves, {}), leaves))
+    return tracing.program_of(lambda *given: replayed(program, given, {}), program.parameters[: arity(program)])
 
 
 def replayed(

@@ -12,14 +12,14 @@ from typing import Any
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.built import built
 from gradtape._src.core.base.public import public
-from gradtape._src.core.engine import execution, tracing
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.derivatives.evaluation import inexact
 from gradtape._src.derivatives.ghost import FACTORS, Factors
-from gradtape._src.derivatives.implicit import gradient_of
-from gradtape._src.derivatives.linear_solve import Unknowns, slope_of
+from gradtape._src.derivatives.linear_solve import Unknowns, gradient_of, slope_of
 from gradtape._src.derivatives.per_example import NotTraceable, PerExample
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, transpose, zeros
@@ -54,17 +54,16 @@ def _square(x: Tensor) -> Tensor:
     return squared
 
 
-def _made(gradients: Program, key: str, make: Callable[[Node], list[Tensor]]) -> tuple[Program, list[int]]:
+@memoized
+def _made(gradients: Program, make: Callable[[Node], list[Tensor]]) -> tuple[Program, list[int]]:
     """Return a Program that applies `make` to each output of `gradients`, and the number of results for each."""
-    if key not in gradients.derived:
-        with tracing.inner() as inner:
-            inner.overrides = None
-            parameters = [leaf(a, None) for a in gradients.parameters[: arity(gradients)]]
-            made = [make(node) for node in tracing.inline(gradients, parameters)]
-            program = execution.intern(tracing.close(inner, [x.node for results in made for x in results], parameters))
-        gradients.derived[key] = program, [len(results) for results in made]
-    known: tuple[Program, list[int]] = gradients.derived[key]
-    return known
+    made: list[list[Tensor]] = []
+
+    def record(*given: Node) -> list[Node]:
+        made.extend([make(node) for node in tracing.inline(gradients, given)])
+        return [x.node for results in made for x in results]
+
+    return tracing.program_of(record, gradients.parameters[: arity(gradients)]), list(map(len, made))
 
 
 def _squares(gradient: Node) -> list[Tensor]:
@@ -80,19 +79,8 @@ def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
     program, where = each.gradient_program()
     results: list[Tensor] = []
     if program.outputs:
-        squares, counts = _made(program, "squares", _squares)
-        of_one = [*program.parameters[: arity(program) - 1], seeds.node.aval]
-        of_one[-1] = seeds[0].node.aval
-
-        def rows(*given: Tensor) -> list[Tensor]:
-            nodes = iter(call_vectorized(squares, [x.node for x in given], [False] * (len(given) - 1) + [True]))
-            found = [[EagerTensor(next(nodes)) for _ in range(count)] for count in counts]
-            return [x for parts in found for x in ([reduce_sum(parts[0], 0)] if len(parts) == 1 else parts)]
-
-        key = ("sums of squares", extents_of(seeds)[1])
-        if key not in program.derived:
-            program.derived[key] = built(rows, of_one)
-        stacked = iter(each.call(program.derived[key], [seeds], chunk))
+        _, counts = _made(program, _squares)
+        stacked = iter(each.call(_sums_of_squares(program, seeds[0].node.aval), [seeds], chunk))
         avals = [program.aval_of(r) for r in program.outputs]
         for count, of in zip(counts, avals, strict=True):
             first = next(stacked)
@@ -103,6 +91,19 @@ def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
             results.append(reshape(matmul(a, b, transpose_a=True) / each.count, of.shape))
     unused = [zeros(extents_of(x), x.dtype) for x in each.sources.leaves]
     return each.sources.pack([z if p is None else results[p] for z, p in zip(unused, where, strict=True)])
+
+
+@memoized
+def _sums_of_squares(gradients: Program, seeds: Aval) -> Program:
+    """Return the Program of the sums over seeds of `_squares`; where there are two factors, of their rows."""
+    squares, counts = _made(gradients, _squares)
+
+    def rows(*given: Tensor) -> list[Tensor]:
+        nodes = iter(call_vectorized(squares, [x.node for x in given], [False] * (len(given) - 1) + [True]))
+        found = [[EagerTensor(next(nodes)) for _ in range(count)] for count in counts]
+        return [x for parts in found for x in ([reduce_sum(parts[0], 0)] if len(parts) == 1 else parts)]
+
+    return built(rows, [*gradients.parameters[: arity(gradients) - 1], seeds])
 
 
 @public
@@ -163,21 +164,23 @@ def ggn_diagonal(
         units: Tensor = eye(size, batch_shape=[each.count], dtype=results.dtype)
         return _mean_of_squares(each, units, chunk_size)
     function, used = Unknowns(reshape(results[0], each.shape), "ggn_diagonal").traced(loss, scalar=True)
-    curving = slope_of(gradient_of(function))
-    if "root" not in curving.derived:
-        curving.derived["root"] = built(lambda *given: [_root(curving, given)], curving.parameters[1 : arity(curving)])
-    (seeds,) = call_vectorized(curving.derived["root"], [results.node, *used], [True, *[False] * len(used)], chunk_size)
+    root = _root(slope_of(gradient_of(function)))
+    (seeds,) = call_vectorized(root, [results.node, *used], [True, *[False] * len(used)], chunk_size)
     return _mean_of_squares(each, EagerTensor(seeds), chunk_size)
 
 
-def _root(curving: Program, given: Sequence[Tensor]) -> Tensor:
-    """Return S with SᵀS = H, for the Hessian H whose products with vectors the Program `curving` computes."""
-    units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
-    (rows,) = call_vectorized(curving, [units.node, *[x.node for x in given]], [True, *[False] * len(given)])
-    matrix = EagerTensor(rows)
-    values, vectors = eigh(0.5 * (matrix + transpose(matrix)))
-    root: Tensor = transpose(vectors) * expand_dims(sqrt(maximum(values, 0.0)), 1)
-    return root
+@memoized
+def _root(curving: Program) -> Program:
+    """Return the Program of S with SᵀS = H, for the Hessian H whose products with vectors the Program `curving` computes."""
+
+    def root(*given: Tensor) -> list[Tensor]:
+        units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
+        (rows,) = call_vectorized(curving, [units.node, *[x.node for x in given]], [True, *[False] * len(given)])
+        matrix = EagerTensor(rows)
+        values, vectors = eigh(0.5 * (matrix + transpose(matrix)))
+        return [transpose(vectors) * expand_dims(sqrt(maximum(values, 0.0)), 1)]
+
+    return built(root, curving.parameters[1 : arity(curving)])
 
 
 def _traced(each: Any, name: str) -> Any:
@@ -225,7 +228,7 @@ def kfac_factors(
     check_chunk(chunk_size)
     each = _traced(PerExample(loss_fn, sources, examples, keep_axis), "loss_fn")
     program, where = each.gradient_program()
-    made, counts = _made(program, "kronecker", _kronecker)
+    made, counts = _made(program, _kronecker)
     for source, place in zip(each.sources.leaves, where, strict=True):
         if place is None or not counts[place]:
             name = getattr(source, "name", "a tensor")

@@ -13,9 +13,10 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.engine import tracing
 from gradtape._src.core.programs.op import Op
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.program import Node, Program, memoized
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.dtypes import float32
@@ -42,19 +43,14 @@ class Factors(NamedTuple):
     size: int  # number of elements of A
 
 
+@memoized
 def norms_program(gradients: Program) -> Program:
     """Return the Program of the squared norm of each output of `gradients`, with its parameters."""
-    known: Program | None = gradients.derived.get("squared norms")
-    if known is None:
-        count = len(gradients.parameters) - len(gradients.constants)
-        with tracing.inner() as inner:
-            inner.overrides = None
-            parameters = [leaf(a, None) for a in gradients.parameters[:count]]
-            outputs = tracing.inline(gradients, parameters)
-            results = [squared_norm(node).node for node in outputs]
-            known = execution.intern(tracing.close(inner, results, parameters))
-        gradients.derived["squared norms"] = known
-    return known
+
+    def norms(*given: Node) -> list[Node]:
+        return [squared_norm(node).node for node in tracing.inline(gradients, given)]
+
+    return tracing.program_of(norms, gradients.parameters[: arity(gradients)])
 
 
 def squared_norm(gradient: Node) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, vjp_program
+from gradtape._src.autodiff.backward import Operation, pulled_back, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.branch import cond
 from gradtape._src.control.built import built, called
@@ -21,9 +21,9 @@ from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.program import Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
@@ -35,7 +35,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye, fill, one_hot
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, reshape, transpose, zeros
+from gradtape._src.ops.array.shape import expand_dims, ones, reshape, transpose, zeros
 from gradtape._src.ops.linalg.decompositions import lu, lu_solve
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.linalg.matmul import matvec as multiply
@@ -132,32 +132,29 @@ class Unknowns:
         return tracing.without_effects(body.program), list(body.inputs(parameters)[len(parameters) :])
 
 
-def adjoint_of(function: Program) -> Program:
-    """Return the transpose of a Program (x, captures…) → A x that is linear in x."""
-    if "adjoint" not in function.derived:
-        pulled, (place,) = vjp_program(function, (0,), (0,))
-        x, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
-        with tracing.inner() as inner:
-            inner.overrides = None
-            given = [zeros(x.aval.shape, x.aval.type).node, *used, x]
-            result = given[0] if place is None else tracing.inline(pulled, given)[place]
-            function.derived["adjoint"] = execution.intern(tracing.close(inner, [result], [x, *used]))
-    program: Program = function.derived["adjoint"]
-    return program
-
-
+@memoized
 def slope_of(function: Program) -> Program:
     """Return the Program (v, z, captures…) → (∂F/∂z)ᵀ v of a function F(z), which may be scalar."""
-    if "slope" not in function.derived:
-        pulled, (place,) = vjp_program(function, (0,), (0,))
-        z, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
-        v = leaf(function.aval_of(function.outputs[0]), None)
-        with tracing.inner() as inner:
-            inner.overrides = None
-            result = zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]
-            function.derived["slope"] = execution.intern(tracing.close(inner, [result], [v, z, *used]))
-    program: Program = function.derived["slope"]
-    return program
+    pulled, (place,) = vjp_program(function, (0,), (0,))
+
+    def product(v: Node, z: Node, *used: Node) -> list[Node]:
+        return [zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]]
+
+    return tracing.program_of(product, [function.aval_of(function.outputs[0]), *function.parameters[: arity(function)]])
+
+
+@memoized
+def adjoint_of(function: Program) -> Program:
+    """Return the transpose of a Program (x, captures…) → A x that is linear in x: its slope, which is the same at every x."""
+    slope, (x, *used) = slope_of(function), function.parameters[: arity(function)]
+    return tracing.program_of(lambda v, *used: tracing.inline(slope, [v, zeros(x.shape, x.type).node, *used]), [x, *used])
+
+
+@memoized
+def gradient_of(objective: Program) -> Program:
+    """Return the Program of the gradient of a scalar Program by its first parameter."""
+    slope, given = slope_of(objective), objective.parameters[: arity(objective)]
+    return tracing.program_of(lambda z, *used: tracing.inline(slope, [ones((), z.aval.type).node, z, *used]), given)
 
 
 def approximate(
@@ -304,17 +301,18 @@ def _(dy):
 
 def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None = None, contracts: bool = False) -> Tensor:
     """Record the solution of a system with the right side `inputs[0]`; NaN if the matrix is singular or the solver fails."""
-    key = ("solver", pattern, contracts)
-    if key not in function.derived:
-
-        def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
-            x, ok = approximate(function, b, used, pattern=pattern, contracts=contracts)
-            return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
-
-        function.derived[key] = built(solver, function.parameters[: arity(function)])
-    attrs = System(function.derived[key], function, pattern, contracts)
+    attrs = System(_solver(function, pattern, contracts), function, pattern, contracts)
     (node,) = engine.elements(engine.record(SOLVE, tuple(inputs), attrs))
     return EagerTensor(node)
+
+
+@memoized
+def _solver(function: Program, pattern: Sparsity | None, contracts: bool) -> Program:
+    def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
+        x, ok = approximate(function, b, used, pattern=pattern, contracts=contracts)
+        return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
+
+    return built(solver, function.parameters[: arity(function)])
 
 
 def finite(x: Tensor, what: str) -> Tensor:
@@ -323,26 +321,12 @@ def finite(x: Tensor, what: str) -> Tensor:
     return result
 
 
-def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, needed: Sequence[bool]) -> list[Any]:
-    """Return the cotangents of a function's captures, `inputs[1:]`; None for `inputs[0]`, and where none is needed."""
-    results: list[Any] = [None] * len(inputs)
-    places = tuple([i for i, need in enumerate(needed) if i and need])
-    if places:
-        pulled, found = vjp_program(function, (0,), places)
-        nodes = tracing.call(pulled, (*inputs, cotangent.node)) if pulled.outputs else []
-        for i, place in zip(places, found, strict=True):
-            results[i] = None if place is None else EagerTensor(nodes[place])
-    return results
-
-
 @gradient(SOLVE)
 def _gradient(op: Operation, dx: Tensor) -> list[Any]:
     _, function, pattern, contracts = op.entry.node.attrs
     used = op.entry.inputs[1:]
     u = solved(adjoint_of(function), [dx.node, *used], pattern and pattern.transposed, contracts)
-    results = pulled_back(function, [op.outputs[0].node, *used], -u, op.needed)
-    results[0] = u
-    return results
+    return [u, *pulled_back(function, [op.outputs[0].node, *used], [-u], [False, *op.needed[1:]])[1:]]
 
 
 @public

@@ -207,9 +207,11 @@ def _one(of: Aval, keep_axis: bool) -> Aval:
 
 def _a_seed_each(seed: Node, count: int) -> Node:
     """Derive an independent seed for each of `count` examples from one seed."""
-    one, number = leaf(seed.aval, None), leaf(aval((), range_(1, dtype="int64").dtype.numpy), None)
-    with tracing.inner() as inner:
-        result = seeds.of_trip(EagerTensor(one), EagerTensor(number))
-        program = execution.intern(tracing.close(inner, [result.node], [one, number]))
-    (found,) = call_vectorized(program, [seed, range_(count, dtype="int64").node], [False, True])
+    numbers = range_(count, dtype="int64")
+
+    def of_one(seed: Node, number: Node) -> list[Node]:
+        return [seeds.of_trip(EagerTensor(seed), EagerTensor(number)).node]
+
+    program = tracing.program_of(of_one, [seed.aval, aval((), numbers.dtype.numpy)])
+    (found,) = call_vectorized(program, [seed, numbers.node], [False, True])
     return found

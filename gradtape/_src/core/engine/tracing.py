@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
 from gradtape._src.core.programs.structured import StructuredOp, arity
+from gradtape._src.core.values.aval import Aval
 
 FORWARD = "forward"  # key in `Program.derived`: the forward Program of a gradient whose own derivative needs its values
 
@@ -173,6 +174,17 @@ def close(
     )
 
 
+def program_of(record: Callable[..., Sequence[Node]], parameters: Sequence[Aval]) -> Program:
+    """Return the Program of the ops that `record` records on nodes of these Avals; its results are the outputs.
+
+    Overrides of gradients around the caller apply to ops of the user, and not to these.
+    """
+    leaves = [leaf(a, None) for a in parameters]
+    with inner() as trace:
+        trace.overrides = None
+        return execution.intern(close(trace, record(*leaves), leaves))
+
+
 def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
     """Return the ancestors of these nodes that check values; calls, branches and loops with checks include their results."""
     reached, found = set(references), set[int]()
@@ -229,10 +241,7 @@ def without_effects(program: Program) -> Program:
         return program
     known: Program | None = program.derived.get("without effects")
     if known is None:
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        with inner() as trace:
-            trace.overrides = None
-            known = execution.intern(close(trace, inline(program, leaves), leaves))
+        known = program_of(lambda *given: inline(program, given), program.parameters[: arity(program)])
         program.derived["without effects"] = known
         if FORWARD in program.derived:
             known.derived[FORWARD] = program.derived[FORWARD]

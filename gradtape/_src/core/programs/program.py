@@ -7,11 +7,12 @@ A *key* is `(op, attribute values, *references)`: the computation of a node, wit
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
 
 import jax
 import numpy as np
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
         def differentiated(self, targets: Sequence[Node]) -> None: ...
 
 
+T = TypeVar("T")
+Rest = TypeVarTuple("Rest")
 Key = tuple[Any, ...]  # (Op, Attributes, *int)
 # XLA's time to compile a program grows with the square of its parameters and outputs: 10 s at `WIDE`, minutes at 10⁴.
 WIDE = 4096  # number of parameters and outputs from which a Program is cut
@@ -516,6 +519,20 @@ class Program(Executable):
             lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
         lines.append(f"  return {', '.join(map(name, self.outputs))}")
         return "\n".join(lines)
+
+
+def memoized(make: Callable[[Program, *Rest], T]) -> Callable[[Program, *Rest], T]:
+    """Memoize a function of a Program in `Program.derived`. Its other arguments are hashable, and given by position."""
+
+    @functools.wraps(make)
+    def known(program: Program, *rest: *Rest) -> T:
+        key = (make, *rest)
+        if key not in program.derived:
+            program.derived[key] = make(program, *rest)
+        found: T = program.derived[key]
+        return found
+
+    return known
 
 
 def _ends(keys: tuple[Key, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
