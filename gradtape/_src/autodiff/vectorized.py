@@ -95,6 +95,12 @@ def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[b
     return tracing.call_at_once(VECTORIZED_CALL, tuple(inputs), Vectorized(program, tuple(mapped), chunk))
 
 
+def called_on_rows(program: Program, rows: Tensor, shared: Sequence[Node], chunk: int | None = None) -> Tensor:
+    """Call a Program with one result on each row of its first input; its other inputs are `shared` by all rows."""
+    (found,) = call_vectorized(program, [rows.node, *shared], [True, *[False] * len(shared)], chunk)
+    return EagerTensor(found)
+
+
 @gradient(VECTORIZED_CALL)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     program, mapped, chunk = Vectorized(*op.entry.node.attrs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
+from gradtape._src.autodiff.vectorized import call_vectorized, called_on_rows, check_chunk
 from gradtape._src.control.built import built
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import tracing
@@ -19,8 +19,9 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import Aval
 from gradtape._src.derivatives.evaluation import inexact
 from gradtape._src.derivatives.ghost import FACTORS, Factors
-from gradtape._src.derivatives.linear_solve import Unknowns, gradient_of, slope_of
+from gradtape._src.derivatives.linear_solve import Unknowns
 from gradtape._src.derivatives.per_example import NotTraceable, PerExample
+from gradtape._src.derivatives.slopes import gradient_of, slope_of
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, transpose, zeros
 from gradtape._src.ops.linalg.decompositions import eigh
@@ -35,8 +36,7 @@ class Outputs(PerExample):
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
         """Return the results for one example, whose tensors are `rows`, as a vector."""
-        given = self.examples.pack(rows)
-        result = self.function(*given) if self.several else self.function(given)
+        result = self.examples.call(self.function, rows)
         if not (isinstance(result, Tensor) and inexact(result)):
             raise ValueError(f"f must return one floating tensor, the results for one example; it returned {result!r}.")
         self.shape = extents_of(result)
@@ -165,8 +165,7 @@ def ggn_diagonal(
         return _mean_of_squares(each, units, chunk_size)
     function, used = Unknowns(reshape(results[0], each.shape), "ggn_diagonal").traced(loss, scalar=True)
     root = _root(slope_of(gradient_of(function)))
-    (seeds,) = call_vectorized(root, [results.node, *used], [True, *[False] * len(used)], chunk_size)
-    return _mean_of_squares(each, EagerTensor(seeds), chunk_size)
+    return _mean_of_squares(each, called_on_rows(root, results, used, chunk_size), chunk_size)
 
 
 @memoized
@@ -175,8 +174,7 @@ def _root(curving: Program) -> Program:
 
     def root(*given: Tensor) -> list[Tensor]:
         units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
-        (rows,) = call_vectorized(curving, [units.node, *[x.node for x in given]], [True, *[False] * len(given)])
-        matrix = EagerTensor(rows)
+        matrix = called_on_rows(curving, units, [x.node for x in given])
         values, vectors = eigh(0.5 * (matrix + transpose(matrix)))
         return [transpose(vectors) * expand_dims(sqrt(maximum(values, 0.0)), 1)]
 

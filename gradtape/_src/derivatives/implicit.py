@@ -24,15 +24,9 @@ from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import aval
-from gradtape._src.derivatives.linear_solve import (
-    Unknowns,
-    adjoint_of,
-    approximate,
-    checked,
-    gradient_of,
-    slope_of,
-    solved,
-)
+from gradtape._src.derivatives.evaluation import check_count
+from gradtape._src.derivatives.linear_solve import Unknowns, approximate, checked, solved
+from gradtape._src.derivatives.slopes import adjoint_of, gradient_of, slope_of
 from gradtape._src.derivatives.sparsity import Sparsity
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill
@@ -149,8 +143,7 @@ def _found(search: Search, unknowns: Unknowns, used: list[Any]) -> Any:
 
 
 def _options(start: Tensor, max_steps: int, tolerance: float | None) -> tuple[int, float]:
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
+    check_count("max_steps", max_steps)
     if tolerance is None:
         tolerance = float(np.finfo(start.dtype.as_numpy_dtype).eps) ** (2 / 3)
     if not 0.0 < tolerance < 1.0:

@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, pulled_back, vjp_program
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.vectorized import called_on_rows
 from gradtape._src.control.branch import cond
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
-from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.engine import engine, tracing
@@ -28,14 +26,15 @@ from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import aval
-from gradtape._src.derivatives.evaluation import Nest
+from gradtape._src.derivatives.evaluation import Nest, traced
+from gradtape._src.derivatives.slopes import adjoint_of
 from gradtape._src.derivatives.sparse_factors import by_sparse_factors
 from gradtape._src.derivatives.sparsity import Sparsity, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye, fill, one_hot
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, ones, reshape, transpose, zeros
+from gradtape._src.ops.array.shape import expand_dims, reshape, transpose, zeros
 from gradtape._src.ops.linalg.decompositions import lu, lu_solve
 from gradtape._src.ops.linalg.diagonals import diag_part
 from gradtape._src.ops.linalg.matmul import matvec as multiply
@@ -121,40 +120,8 @@ class Unknowns:
                 )
             return result
 
-        try:
-            body = trace(run, parameters, Scope(True, creates=False))
-        except LOOKS_AT_VALUES as error:
-            raise NotImplementedError(
-                f"{name} is traced, and it looks at values: {error} Choose by tf.where or tf.cond."
-            ) from None
-        if body.program.effects or body.draws or body.written:
-            raise ValueError(f"{name} must be pure: it assigns variables, draws random numbers or has effects.")
+        body = traced(run, parameters, name)
         return tracing.without_effects(body.program), list(body.inputs(parameters)[len(parameters) :])
-
-
-@memoized
-def slope_of(function: Program) -> Program:
-    """Return the Program (v, z, captures…) → (∂F/∂z)ᵀ v of a function F(z), which may be scalar."""
-    pulled, (place,) = vjp_program(function, (0,), (0,))
-
-    def product(v: Node, z: Node, *used: Node) -> list[Node]:
-        return [zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]]
-
-    return tracing.program_of(product, [function.aval_of(function.outputs[0]), *function.parameters[: arity(function)]])
-
-
-@memoized
-def adjoint_of(function: Program) -> Program:
-    """Return the transpose of a Program (x, captures…) → A x that is linear in x: its slope, which is the same at every x."""
-    slope, (x, *used) = slope_of(function), function.parameters[: arity(function)]
-    return tracing.program_of(lambda v, *used: tracing.inline(slope, [v, zeros(x.shape, x.type).node, *used]), [x, *used])
-
-
-@memoized
-def gradient_of(objective: Program) -> Program:
-    """Return the Program of the gradient of a scalar Program by its first parameter."""
-    slope, given = slope_of(objective), objective.parameters[: arity(objective)]
-    return tracing.program_of(lambda z, *used: tracing.inline(slope, [ones((), z.aval.type).node, z, *used]), given)
 
 
 def approximate(
@@ -183,9 +150,7 @@ def approximate(
     if pattern is not None:
         x = by_sparse_factors(function, b, used, pattern)
     elif n <= DENSE:
-        nodes = [eye(n, dtype=b.dtype).node, *[x.node for x in used]]
-        (columns,) = call_vectorized(function, nodes, [True, *[False] * len(used)])
-        matrix = EagerTensor(columns)  # row i has column i
+        matrix = called_on_rows(function, eye(n, dtype=b.dtype), [x.node for x in used])  # row i has column i
         if definite:
             x = cholesky_solve(cholesky(matrix), expand_dims(b, -1))[:, 0]
             return x, reduce_all(is_finite(x))

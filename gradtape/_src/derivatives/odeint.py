@@ -29,6 +29,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.derivatives.evaluation import check_count
 from gradtape._src.derivatives.implicit import root
 from gradtape._src.derivatives.linear_solve import Unknowns, checked
 from gradtape._src.ops.array.cast import cast
@@ -330,8 +331,7 @@ def _integration(
         raise ValueError(f"rtol must be a number between {least:.2g} and 1 for {kind.name}, received {rtol!r}.")
     if not isinstance(atol, (int, float)) or not 0.0 < atol < np.inf:
         raise ValueError(f"atol must be a positive number, received {atol!r}.")
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
+    check_count("max_steps", max_steps)
     given = tensor(times) if is_tensor(times) else tensor(times, kind)
     fits = given.ndim == 1 and (extents_of(given)[0] or 0) >= 2 if event is None else given.shape == (2,)
     if not given.dtype.is_floating or not fits:

@@ -19,7 +19,7 @@ from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.derivatives.evaluation import Nest, inexact, sources_of
+from gradtape._src.derivatives.evaluation import Point, inexact, sources_of
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
@@ -46,15 +46,13 @@ class PerExample:
         for x in self.sources.leaves:
             if not inexact(x):
                 raise ValueError(f"A source of dtype {x.dtype.name} has no gradient: sources are floating or complex.")
-        self.several = type(examples) is tuple or type(examples) is list
-        self.examples = Nest(examples)
+        self.examples = Point(examples)
         self.rows = [tensor(x) for x in self.examples.leaves]
         self.count = _count(self.rows)
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
         """Return the scalar loss of one example, whose tensors are `rows`."""
-        given = self.examples.pack(rows)
-        loss = self.function(*given) if self.several else self.function(given)
+        loss = self.examples.call(self.function, rows)
         if not (isinstance(loss, Tensor) and inexact(loss) and loss.node.aval.size == 1):
             what = f"{loss.dtype.name} of shape {loss.shape}" if isinstance(loss, Tensor) else f"{type(loss).__name__}"
             raise ValueError(

@@ -25,7 +25,7 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import aval
 from gradtape._src.derivatives.ahead import call_ahead
-from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
+from gradtape._src.derivatives.evaluation import Nest, Point, check_function, inexact, kinds_of, own, sources_of
 from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
@@ -41,10 +41,8 @@ class Recorded:
     """The Program of a function at a point, with the positions of the sources and the number of the results."""
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any) -> None:
-        if not callable(f):
-            raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
-        several = type(args) is tuple or type(args) is list
-        given = Nest(args)
+        check_function(f)
+        given = Point(args)
         if sources is None:
             given.leaves = wanted = [own(tensor(x) if isinstance(x, Variable) else x) for x in given.leaves]
         else:
@@ -58,11 +56,10 @@ class Recorded:
             parameters = [leaf(x.node.aval, None) for x in self.sources]
             symbols = iter(parameters)
             given.leaves = [EagerTensor(next(symbols)) if inexact(x) else x for x in given.leaves]
-        packed = given.pack(given.leaves)
         results: list[Tensor] = []
 
         def run() -> list[Tensor]:
-            result = f(*packed) if several else f(packed)
+            result = given.call(f, given.leaves)
             result = dense(result) if isinstance(result, IndexedSlices) else result
             found = [tensor(x) if isinstance(x, Variable) else x for x in Nest(result).leaves]
             results.extend([dense(x) if isinstance(x, IndexedSlices) else x for x in found])

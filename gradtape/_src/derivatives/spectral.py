@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.backward import Operation, jvp_program, vjp_program
-from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid_dtype
+from gradtape._src.autodiff.vectorized import called_on_rows
+from gradtape._src.core.base.errors import invalid_dtype
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, execution, tracing
@@ -26,7 +25,8 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.derivatives.divided_differences import divided_differences
-from gradtape._src.derivatives.linear_solve import gradient_of
+from gradtape._src.derivatives.evaluation import traced
+from gradtape._src.derivatives.slopes import gradient_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.extents import shape
@@ -83,12 +83,10 @@ def _by_differences(function: Program, a: Tensor, directions: Sequence[Tensor], 
     order = len(directions)
 
     def values(j: int, points: Tensor) -> Tensor:
-        rows = reshape(points, (-1,)).node
         nth = function
         for _ in range(j):
             nth = gradient_of(nth)
-        (found,) = call_vectorized(nth, [rows, *used], [True, *[False] * len(used)])
-        return reshape(EagerTensor(found), shape(points))
+        return reshape(called_on_rows(nth, reshape(points, (-1,)), used), shape(points))
 
     differences = cast(divided_differences(values, real(w), order), a.dtype)
     if not order:
@@ -167,12 +165,7 @@ def _traced(f: Callable[[Tensor], Any], kind: Any) -> tuple[Program, list[Node]]
             )
         return y
 
-    try:
-        body = trace(run, [parameter], Scope(True, creates=False))
-    except LOOKS_AT_VALUES as error:
-        raise NotImplementedError(f"f is traced, and it looks at values: {error} Choose by tf.where.") from None
-    if body.program.effects or body.draws or body.written:
-        raise ValueError("f must be a pure function: it assigns variables, draws random numbers or has other effects.")
+    body = traced(run, [parameter], "f")
     return body.program, list(body.inputs([parameter])[1:])
 
 

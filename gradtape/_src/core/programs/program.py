@@ -522,7 +522,7 @@ class Program(Executable):
 
 
 def memoized(make: Callable[[Program, *Rest], T]) -> Callable[[Program, *Rest], T]:
-    """Memoize a function of a Program in `Program.derived`. Its other arguments are hashable, and given by position."""
+    """Keep the results of a function of a Program in `Program.derived`, by its other arguments: hashable, and by position."""
 
     @functools.wraps(make)
     def known(program: Program, *rest: *Rest) -> T:
