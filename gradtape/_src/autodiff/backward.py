@@ -44,6 +44,15 @@ class Entry:
         return self.rule is None and not self.node.op.in_registry
 
 
+def elements_of(entries: Iterable[Entry]) -> dict[Node, dict[int, Node]]:
+    """Return the recorded elements of the results of ops with several, by position."""
+    elements: dict[Node, dict[int, Node]] = {}
+    for entry in entries:
+        if entry.node.op is ELEMENT:
+            elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
+    return elements
+
+
 class Operation:
     """The op that a gradient function receives: `type`, `inputs`, `outputs`, `get_attr(name)`."""
 

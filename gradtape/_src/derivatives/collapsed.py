@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity
@@ -38,22 +39,18 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
 def _split(program: Program, place: int) -> tuple[Program, Program]:
     """Return two Programs: of the terms to sum, and of the result, from the other parameters and the sums."""
     program, direction = flat(program), -1 - place
-    moving, linear = {direction}, set()
-    terms: dict[int, None] = {}  # in the order of discovery
+    moving = {direction}
     for index, (_, _, *references) in enumerate(program.keys):
         if not moving.isdisjoint(references):
             moving.add(index)
-    waiting = list(program.outputs)
-    while waiting:
-        reference = waiting.pop()
-        if reference in terms or reference in linear:
-            continue
-        if reference >= 0 and reference in moving and _is_linear(program, reference, moving):
-            linear.add(reference)
-            waiting.extend([r for r in program.keys[reference][2:] if r in moving])
-        else:
-            terms[reference] = None
-    return _summed(program, list(terms), moving, direction)
+
+    def passed_on(reference: int) -> list[int]:
+        """Return the moving inputs of a linear op; none for a term."""
+        linear = reference >= 0 and reference in moving and _is_linear(program, reference, moving)
+        return [r for r in program.keys[reference][2:] if r in moving] if linear else []
+
+    terms = [r for r in reached(program.outputs, passed_on) if not passed_on(r)]
+    return _summed(program, terms, moving, direction)
 
 
 def _summed(program: Program, terms: list[int], moving: set[int], direction: int) -> tuple[Program, Program]:
@@ -98,28 +95,20 @@ def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, 
         return None
     chain, bases = [term], []
     for reference in program.keys[term][2:]:
-        found, waiting = set(), [reference]
-        while waiting:
-            at = waiting.pop()
-            moved = [r for r in program.keys[at][2:] if r in moving] if at >= 0 else []
-            of = program.aval_of(at)
-            if (
-                moved
-                and of is program.aval_of(term)
-                and _scales(program, at, moving)
-                and all(program.aval_of(r) is of for r in moved)
-            ):
-                chain.append(at)
-                waiting += moved
-            else:
-                found.add(at)
-        bases += found
+        between = list(reached([reference], lambda at: _scaled(program, at, moving, program.aval_of(term))))
+        scaled = [at for at in between if _scaled(program, at, moving, program.aval_of(term))]
+        chain += scaled
+        bases += [at for at in between if at not in scaled]
     alike = all(b in moving and program.aval_of(b) is program.aval_of(term) for b in bases)
     return ((bases[0], bases[1]), sorted(set(chain))) if alike and len(set(bases)) == len(bases) == 2 else None
 
 
-def _scales(program: Program, index: int, moving: set[int]) -> bool:
-    return Trait.ARITHMETIC in program.keys[index][0].traits and _is_linear(program, index, moving)
+def _scaled(program: Program, at: int, moving: set[int], of: Any) -> list[int]:
+    """Return the moving inputs of an elementwise op that is linear in them, all of one shape and dtype; else none."""
+    moved = [r for r in program.keys[at][2:] if r in moving] if at >= 0 else []
+    alike = all(program.aval_of(r) is of for r in (at, *moved))
+    linear = alike and moved and Trait.ARITHMETIC in program.keys[at][0].traits and _is_linear(program, at, moving)
+    return moved if linear else []
 
 
 def _is_linear(program: Program, index: int, moving: set[int]) -> bool:

@@ -148,6 +148,12 @@ def traced(run: Callable[[], Any], parameters: Sequence[Node], name: str, draws:
     return body
 
 
+def places_of(sources: Sequence[Any], body: Traced, first: int) -> list[int | None]:
+    """Return the positions of variables and tensors among a function's parameters, behind its `first`; None if it uses none."""
+    known = {id(x): first + i for i, x in enumerate((*body.variables, *body.captures))}
+    return [known.get(id(x if isinstance(x, Variable) else x.node)) for x in sources]
+
+
 def check_function(f: Any) -> None:
     """Raise TypeError if the first argument of a call is not a function."""
     if not callable(f):

@@ -17,9 +17,8 @@ from gradtape._src.core.programs.program import Node, Program, leaf
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
-from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.derivatives.evaluation import Point, inexact, sources_of
+from gradtape._src.derivatives.evaluation import Point, inexact, places_of, sources_of
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
@@ -78,7 +77,7 @@ class PerExample:
             )
         self.program = body.program
         self.inputs, self.mapped = self._inputs(body)
-        self.places = [self._place(x, body) for x in self.sources.leaves]
+        self.places = places_of(self.sources.leaves, body, len(self.rows))
 
     def _inputs(self, body: Traced) -> tuple[list[Node], list[bool]]:
         rows = [expand_dims(x, 1) if self.keep_axis else x for x in self.rows]
@@ -87,13 +86,6 @@ class PerExample:
         for k in range(first_seed, len(nodes)):
             nodes[k] = _a_seed_each(nodes[k], self.count)
         return nodes, [k < len(rows) or k >= first_seed for k in range(len(nodes))]
-
-    def _place(self, source: Any, body: Traced) -> int | None:
-        if isinstance(source, Variable):
-            of_variables = [i for i, v in enumerate(body.variables) if v is source]
-            return len(self.rows) + of_variables[0] if of_variables else None
-        of_captures = [i for i, node in enumerate(body.captures) if node is source.node]
-        return len(self.rows) + len(body.variables) + of_captures[0] if of_captures else None
 
     def gradient_program(self) -> tuple[Program, list[int | None]]:
         """Return the Program from the parameters and a seed to the gradients, and the output of each source."""

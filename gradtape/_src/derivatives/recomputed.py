@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gradtape._src.autodiff.backward import Operation, pulled_back, transposes, vjp_program
 from gradtape._src.autodiff.custom import BARRIER
 from gradtape._src.control.programs import derivable_from, linearized, selected
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, define
@@ -124,13 +125,9 @@ def _needed(derived: Program, count: int, seeds: int) -> tuple[set[int], list[in
     for _, _, *references in derived.keys:
         known.append(all(known[r] if r >= 0 else not count <= -1 - r < count + seeds for r in references))
     cheap = [_is_cheap(derived, r) for r in range(len(derived.keys))]
-    stack = [r for i, key in enumerate(derived.keys) if not known[i] for r in key[2:]] + list(derived.outputs)
-    read: set[int] = set()
-    while stack:
-        reference = stack.pop()
-        if reference >= 0 and known[reference] and reference not in read:
-            read.add(reference)
-            stack.extend(derived.keys[reference][2:] if cheap[reference] else ())
+    first = [r for i, key in enumerate(derived.keys) if not known[i] for r in key[2:]] + list(derived.outputs)
+    following = reached(first, lambda r: derived.keys[r][2:] if r >= 0 and known[r] and cheap[r] else ())
+    read = {r for r in following if r >= 0 and known[r]}
     return {r for r in read if not cheap[r]}, [r for r in derived.needed(read) if not cheap[r]]
 
 

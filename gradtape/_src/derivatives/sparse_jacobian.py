@@ -25,7 +25,7 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import aval
 from gradtape._src.derivatives.ahead import call_ahead
-from gradtape._src.derivatives.evaluation import Nest, Point, check_function, inexact, kinds_of, own, sources_of
+from gradtape._src.derivatives.evaluation import Nest, Point, check_function, inexact, kinds_of, own, places_of, sources_of
 from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
@@ -78,12 +78,8 @@ class Recorded:
         self.program = body.program
         self.inputs = body.inputs([x.node for x in self.sources] if sources is None else [])
         self.results = [self.program.aval_of(r) for r in self.program.outputs[: len(results)]]
-        known = {id(v): len(parameters) + i for i, v in enumerate(body.variables)}
-        known |= {id(node): len(parameters) + len(body.variables) + i for i, node in enumerate(body.captures)}
-        if sources is None:
-            self.places: list[int | None] = list(range(len(parameters)))
-        else:  # None: f does not use it
-            self.places = [known.get(id(x if isinstance(x, Variable) else x.node)) for x in self.sources]
+        in_order: list[int | None] = list(range(len(parameters)))
+        self.places = in_order if sources is None else places_of(self.sources, body, len(parameters))
         self.widths = [x.node.aval.size if isinstance(x, Tensor) else x.aval.size for x in self.sources]
         self.shape = sum(a.size for a in self.results), sum(self.widths)
         self.alone = self.alone and len(self.sources) == 1

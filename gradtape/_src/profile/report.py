@@ -59,9 +59,12 @@ class Work:
     def spoken(line: Place) -> str:
         """Return a place as `file:line`, relative to the working directory if possible, or as a notebook's cell."""
         file, number = file_and_number(line[:2])
-        if file is None:
-            return "no line of its own"
-        return places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
+        return "no line of its own" if file is None else relative(file, number)
+
+
+def relative(file: str | None, number: int | None) -> str:
+    """Return a place as `file:line`, relative to the working directory if it is inside of that."""
+    return places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def by_place(profile: Profile) -> list[dict[str, Any]]:

@@ -18,9 +18,9 @@ from typing import Any
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.tracebacks import foreign, internal
-from gradtape._src.core.platform import places
 from gradtape._src.core.programs.journal import Asked, file_and_number
 from gradtape._src.profile.profile import Profile, of_call
+from gradtape._src.profile.report import relative
 
 PERIOD = 0.005  # seconds between two samples
 LONGEST = 20  # the number of rows of a table
@@ -127,8 +127,7 @@ def _text(where: str) -> str:
 def _place(line: Line) -> tuple[str, str]:
     """Return a line as `file:number`, relative to the working directory if possible, and its source text."""
     file, number = line
-    where = places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
-    return where, linecache.getline(file or "", number or 0).strip()
+    return relative(file, number), linecache.getline(file or "", number or 0).strip()
 
 
 def text(watched: Watched, width: int) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, ops
-from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import bytes_of
 
@@ -204,14 +204,11 @@ class Checks(NamedTuple):
     made: tuple[Check, ...]
 
 
+@memoized
 def of_integers(program: Program, output: int) -> Part | None:
     """Return the part of a Program that computes one output, if it has few ops, all on integers and able to run on the host."""
-    key = "of integers", output
-    if key not in program.derived:
-        flat = written_out(program)
-        program.derived[key] = _little(_part(flat, [flat.outputs[output]]))
-    known: Part | None = program.derived[key]
-    return known
+    flat = written_out(program)
+    return _little(_part(flat, [flat.outputs[output]]))
 
 
 def steered(program: Program) -> Checks | None:

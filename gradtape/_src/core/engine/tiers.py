@@ -18,8 +18,9 @@ from jax.sharding import SingleDeviceSharding
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.platform import lowerings, memory
-from gradtape._src.core.programs.program import ELEMENT
+from gradtape._src.core.programs.program import ELEMENT, memoized
 from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
@@ -334,13 +335,11 @@ def _is_hosted(op: Op, moved: float) -> bool:
     return moved <= HOSTED_BYTES or (Trait.REFLECTS in op.traits and moved < math.inf)
 
 
+@memoized
 def _reflects(program: Program) -> bool:
     """Return whether a Program decomposes a large real matrix, for which NumPy has a twin."""
-    known = program.derived.get("reflects")
-    if known is None:
-        given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
-        known = program.derived["reflects"] = any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
-    return bool(known)
+    given = [program.aval_of(r) for op, _, *references in program.keys if Trait.REFLECTS in op.traits for r in references]
+    return any(a.size > LARGE_MATRIX and a.dtype.kind != "c" for a in given)
 
 
 def _hosted_bytes(aval: Any) -> float:
@@ -408,14 +407,11 @@ def is_quick(where: str) -> bool:
     return where == "gpu" and not early and not deterministic and accepted("quick")
 
 
+@memoized
 def _convolves_large(program: Program) -> bool:
     """Return whether a Program, or one inside of it, convolves large values."""
-    known = program.derived.get("convolves_large")
-    if known is None:
-        own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
-        inner = (held for op, attrs, *_ in program.keys for held in op.programs(attrs))
-        known = program.derived["convolves_large"] = own or any(map(_convolves_large, inner))
-    return bool(known)
+    own = program.bytes > memory.CHECKED and any(Trait.CONVOLVES in key[0].traits for key in program.keys)
+    return own or any(_convolves_large(held) for op, attrs, *_ in program.keys for held in op.programs(attrs))
 
 
 LARGE_CONSTANT = 1 << 14  # elements from which an op on constants is not folded by XLA
@@ -451,14 +447,8 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
 
 def _has(program: Program | None, trait: Trait) -> bool:
     """Return whether a Program, or one that it calls, has an op with this trait."""
-    pending = [] if program is None else [program]
-    while pending:
-        for op, attrs, *_ in pending.pop().keys:
-            if trait in op.traits:
-                return True
-            if op.is_call:
-                pending.append(attrs[0])
-    return False
+    programs = reached([] if program is None else [program], lambda p: [attrs[0] for op, attrs, *_ in p.keys if op.is_call])
+    return any(trait in key[0].traits for p in programs for key in p.keys)
 
 
 def in_pieces(program: Program, where: str) -> bool:
@@ -466,29 +456,20 @@ def in_pieces(program: Program, where: str) -> bool:
     return where == "gpu" and is_fused_again(program) and not count_loops(program) and program.bytes <= memory.CHECKED
 
 
+@memoized
 def is_fused_again(program: Program) -> bool:
     """Return whether fusion would repeat most ops of a Program, because many of its results depend on others."""
-    known = program.derived.get("fused_again")
-    if known is None:
-        known = program.derived["fused_again"] = _fuses_again(program)
-    return bool(known)
-
-
-def _fuses_again(program: Program) -> bool:
     results = [r for r in set(program.outputs) if r >= 0]
     left = FUSED_AGAIN * len(program.keys)
     if len(results) ** 2 <= left:
         return False
     sizes = [0 if type(a) is tuple or _contracts(k[0]) else a.size for k, a in zip(program.keys, program.avals, strict=True)]
+
+    def alike(index: int) -> list[int]:
+        return [r for r in program.keys[index][2:] if r >= 0 and sizes[r] == sizes[index]]
+
     for result in results:
-        seen = {result}
-        pending = [result]
-        while pending:
-            for reference in program.keys[pending.pop()][2:]:
-                if reference >= 0 and reference not in seen and sizes[reference] == sizes[result]:
-                    seen.add(reference)
-                    pending.append(reference)
-        left -= len(seen)
+        left -= len(list(reached([result], alike)))
         if left < 0:
             return True
     return False

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.core.base.ambient import anew, declare, field, setting
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf
+from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf, memoized
 from gradtape._src.core.programs.structured import StructuredOp, arity
 from gradtape._src.core.values.aval import Aval
 
@@ -211,21 +211,18 @@ def _used_guards(keys: Sequence[Key], kept: Sequence[int], outputs: Sequence[int
     return heads
 
 
+@memoized
 def _guarded_for(program: Program, live: tuple[int, ...]) -> Program:
     """Return a Program with only the checks that its effects and its outputs at the positions `live` need."""
-    known: Program | None = program.derived.get(("guarded for", live))
-    if known is None:
-        keys, outputs = program.keys, program.outputs
-        wanted = {outputs[i] for i in live if i < len(outputs)} | {i for i, key in enumerate(keys) if effectful(key)}
-        used = _guards_before(keys, list(wanted))
-        made = tuple([key if i in used or not key[0].guards else (key[0].plain, *key[1:]) for i, key in enumerate(keys)])
-        known = program
-        if made != keys:
-            known = execution.intern(
-                Program(made, program.avals, program.parameters, outputs, program.constants, program.lines, program.precision)
-            )
-        program.derived["guarded for", live] = known
-    return known
+    keys, outputs = program.keys, program.outputs
+    wanted = {outputs[i] for i in live if i < len(outputs)} | {i for i, key in enumerate(keys) if effectful(key)}
+    used = _guards_before(keys, list(wanted))
+    made = tuple([key if i in used or not key[0].guards else (key[0].plain, *key[1:]) for i, key in enumerate(keys)])
+    if made == keys:
+        return program
+    return execution.intern(
+        Program(made, program.avals, program.parameters, outputs, program.constants, program.lines, program.precision)
+    )
 
 
 def _quiet(op: Op, attrs: Attributes) -> Key:
