@@ -18,7 +18,6 @@ from jax.sharding import SingleDeviceSharding
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.platform import lowerings, memory
 from gradtape._src.core.programs.program import ELEMENT, memoized
 from gradtape._src.core.programs.structured import BRANCH, ROWS, StructuredOp
@@ -447,8 +446,14 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
 
 def _has(program: Program | None, trait: Trait) -> bool:
     """Return whether a Program, or one that it calls, has an op with this trait."""
-    programs = reached([] if program is None else [program], lambda p: [attrs[0] for op, attrs, *_ in p.keys if op.is_call])
-    return any(trait in key[0].traits for p in programs for key in p.keys)
+    pending = [] if program is None else [program]
+    while pending:
+        for op, attrs, *_ in pending.pop().keys:
+            if trait in op.traits:
+                return True
+            if op.is_call:
+                pending.append(attrs[0])
+    return False
 
 
 def in_pieces(program: Program, where: str) -> bool:
@@ -464,12 +469,15 @@ def is_fused_again(program: Program) -> bool:
     if len(results) ** 2 <= left:
         return False
     sizes = [0 if type(a) is tuple or _contracts(k[0]) else a.size for k, a in zip(program.keys, program.avals, strict=True)]
-
-    def alike(index: int) -> list[int]:
-        return [r for r in program.keys[index][2:] if r >= 0 and sizes[r] == sizes[index]]
-
     for result in results:
-        left -= len(list(reached([result], alike)))
+        seen = {result}
+        pending = [result]
+        while pending:
+            for reference in program.keys[pending.pop()][2:]:
+                if reference >= 0 and reference not in seen and sizes[reference] == sizes[result]:
+                    seen.add(reference)
+                    pending.append(reference)
+        left -= len(seen)
         if left < 0:
             return True
     return False
