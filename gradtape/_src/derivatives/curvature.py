@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.vectorized import call_vectorized, called_on_rows, check_chunk
+from gradtape._src.autodiff.vectorized import call_vectorized, called_on_rows
 from gradtape._src.control.built import built
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import tracing
@@ -74,13 +74,13 @@ def _squares(gradient: Node) -> list[Tensor]:
     return [_square(EagerTensor(gradient))]
 
 
-def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
+def _mean_of_squares(each: PerExample, seeds: Tensor) -> Any:
     """Return the mean over examples of the sum over seeds of the squares of gradients. `seeds`: [examples, seeds, …results]."""
     program, where = each.gradient_program()
     results: list[Tensor] = []
     if program.outputs:
         _, counts = _made(program, _squares)
-        stacked = iter(each.call(_sums_of_squares(program, seeds[0].node.aval), [seeds], chunk))
+        stacked = iter(each.call(_sums_of_squares(program, seeds[0].node.aval), seeds))
         avals = [program.aval_of(r) for r in program.outputs]
         for count, of in zip(counts, avals, strict=True):
             first = next(stacked)
@@ -123,13 +123,12 @@ def fisher_diagonal(
     >>> tf.autodiff.fisher_diagonal(lambda x: tf.reduce_sum(x * w), w, x).numpy().tolist()
     [0.5, 4.5]
     """
-    check_chunk(chunk_size)
-    each = PerExample(loss_fn, sources, examples, keep_axis)
+    each = PerExample(loss_fn, sources, examples, keep_axis, chunk_size)
     try:
         each.trace()
     except NotTraceable:
         return each.sources.pack([add_n([_square(d) for d in c]) / each.count for c in zip(*each.one_by_one, strict=True)])
-    return _mean_of_squares(each, ones([each.count, 1], each.loss_type), chunk_size)
+    return _mean_of_squares(each, ones([each.count, 1], each.loss_type))
 
 
 @public
@@ -156,16 +155,15 @@ def ggn_diagonal(
     >>> tf.autodiff.ggn_diagonal(lambda x: x * w * w, w, x).numpy().tolist()
     [2.0, 72.0]
     """
-    check_chunk(chunk_size)
-    each = _traced(Outputs(f, sources, examples, keep_axis), "f")
-    (results,) = each.call(each.program, chunk=chunk_size)
+    each = _traced(Outputs(f, sources, examples, keep_axis, chunk_size), "f")
+    (results,) = each.call(each.program)
     size = extents_of(results)[1]
     if loss is None:
         units: Tensor = eye(size, batch_shape=[each.count], dtype=results.dtype)
-        return _mean_of_squares(each, units, chunk_size)
+        return _mean_of_squares(each, units)
     function, used = Unknowns(reshape(results[0], each.shape), "ggn_diagonal").traced(loss, scalar=True)
     root = _root(slope_of(gradient_of(function)))
-    return _mean_of_squares(each, called_on_rows(root, results, used, chunk_size), chunk_size)
+    return _mean_of_squares(each, called_on_rows(root, results, used, chunk_size))
 
 
 @memoized
@@ -223,8 +221,7 @@ def kfac_factors(
     >>> print(a.numpy().tolist(), b.numpy().tolist())
     [[0.5, 0.0], [0.0, 4.5]] [[1.0]]
     """
-    check_chunk(chunk_size)
-    each = _traced(PerExample(loss_fn, sources, examples, keep_axis), "loss_fn")
+    each = _traced(PerExample(loss_fn, sources, examples, keep_axis, chunk_size), "loss_fn")
     program, where = each.gradient_program()
     made, counts = _made(program, _kronecker)
     for source, place in zip(each.sources.leaves, where, strict=True):
@@ -232,6 +229,6 @@ def kfac_factors(
             name = getattr(source, "name", "a tensor")
             why = "loss_fn does not use it" if place is None else "its gradient is no product of two factors"
             raise ValueError(f"There are no factors of {name}, of shape {source.shape}: {why}. Leave it out of `sources`.")
-    found = iter(each.call(made, [ones([each.count], each.loss_type)], chunk_size))
+    found = iter(each.call(made, ones([each.count], each.loss_type)))
     pairs = [tuple([reduce_mean(next(found), 0) for _ in range(count)]) for count in counts]
     return each.sources.pack([pairs[place] for place in where])

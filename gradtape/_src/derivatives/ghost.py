@@ -60,7 +60,7 @@ def squared_norm(gradient: Node) -> Tensor:
         steps = sum([int(extents_of(p.b)[0]) for p in parts])
         if steps * steps + sum([p.size for p in parts]) < gradient.aval.size:
             return _by_grams(parts)
-    return _squares(EagerTensor(gradient))
+    return sum_of_squares(EagerTensor(gradient))
 
 
 def factors_of(gradient: Node) -> list[Factors]:
@@ -168,7 +168,7 @@ def _by_grams(parts: list[Factors]) -> Tensor:
         return _sum(same * matmul(b, b, adjoint_b=True))
     a = _rows([p.a for p in parts])
     if extents_of(a)[0] == 1:
-        return _squares(a) * _squares(b)
+        return sum_of_squares(a) * sum_of_squares(b)
     return _sum(matmul(a, a, adjoint_b=True) * conj(matmul(b, b, adjoint_b=True)))
 
 
@@ -182,7 +182,8 @@ def _wide(x: Tensor) -> Tensor:
     return cast(x, float32) if x.dtype.is_floating and x.dtype.size < 4 else x
 
 
-def _squares(x: Tensor) -> Tensor:
+def sum_of_squares(x: Tensor) -> Tensor:
+    """Return the sum of the squares of the elements' absolute values, in at least 32 bits."""
     x = _wide(x)
     return _sum(x * conj(x))
 

@@ -33,14 +33,18 @@ class NotTraceable(Exception):
 class PerExample:
     """The loss of one example as a Program, and its inputs: rows of the examples, and values shared by all examples.
 
+    All examples are computed at once, or `chunk` of them at a time.
     `sources` are variables and tensors that the loss uses; `places` are their positions among the Program's parameters, None for
     an unused one.
     """
 
-    def __init__(self, loss_fn: Callable[..., Any], sources: Any, examples: Any, keep_axis: bool) -> None:
+    def __init__(
+        self, loss_fn: Callable[..., Any], sources: Any, examples: Any, keep_axis: bool, chunk: int | None = None
+    ) -> None:
+        check_chunk(chunk)
         if not callable(loss_fn):
             raise TypeError(f"loss_fn must be a function of one example, received {loss_fn!r} of type {type(loss_fn).__name__}.")
-        self.function, self.keep_axis = loss_fn, keep_axis
+        self.function, self.keep_axis, self.chunk = loss_fn, keep_axis, chunk
         self.sources = sources_of(sources)
         for x in self.sources.leaves:
             if not inexact(x):
@@ -94,10 +98,24 @@ class PerExample:
         found = dict(zip(used, where, strict=True))
         return execution.intern(derived), [None if p is None else found[p] for p in self.places]
 
-    def call(self, program: Program, more: Sequence[Tensor] = (), chunk: int | None = None) -> list[Tensor]:
+    def of_gradients(self, derive: Callable[[Program], Program], one: Callable[[Tensor], Tensor]) -> list[Tensor]:
+        """Return the results of a Program derived from that of the gradients, for all examples: a stack for each source.
+
+        `one` computes a result from one gradient: for a loss that cannot be traced, and from zeros for an unused source.
+        """
+        try:
+            self.trace()
+        except NotTraceable:
+            return [stack([one(d) for d in column]) for column in zip(*self.one_by_one, strict=True)]
+        program, where = self.gradient_program()
+        found = self.call(derive(program), ones([self.count], self.loss_type)) if program.outputs else []
+        unused = [one(zeros(extents_of(x), x.dtype)) for x in self.sources.leaves]
+        return [stack([z] * self.count) if p is None else found[p] for z, p in zip(unused, where, strict=True)]
+
+    def call(self, program: Program, *more: Tensor) -> list[Tensor]:
         """Call a Program of these parameters for all examples; `more` are further parameters, with a row for each example."""
         mapped = [*self.mapped, *[True] * len(more)]
-        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, chunk)
+        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, self.chunk)
         return [EagerTensor(n) for n in nodes]
 
     @property
@@ -152,26 +170,15 @@ def per_example_gradients(
         if not (isinstance(loss_fn, Tensor) and loss_fn.ndim == 1):
             raise ValueError(f"With a tape, give the losses that it recorded: a tensor of shape [examples], not {loss_fn!r}.")
         return tape.jacobian(loss_fn, sources, unconnected_gradients="zero", chunk_size=chunk_size, mode="reverse")
-    each = PerExample(loss_fn, sources, examples, keep_axis)
-    check_chunk(chunk_size)
-    try:
-        each.trace()
-    except NotTraceable:
-        return each.sources.pack([stack(list(column)) for column in zip(*each.one_by_one, strict=True)])
-    program, where = each.gradient_program()
-    found = each.call(program, [ones([each.count], each.loss_type)], chunk_size) if program.outputs else []
-    results = [
-        zeros((each.count, *extents_of(x)), x.dtype) if p is None else found[p]
-        for x, p in zip(each.sources.leaves, where, strict=True)
-    ]
-    return each.sources.pack(results)
+    each = PerExample(loss_fn, sources, examples, keep_axis, chunk_size)
+    return each.sources.pack(each.of_gradients(lambda gradients: gradients, lambda d: d))
 
 
-def weighted(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
+def weighted(each: PerExample, factors: Tensor) -> list[Tensor]:
     """Return the sum over the examples of `factors` times their gradients, by one backward pass of the batch."""
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(each.sources.leaves)
-        (losses,) = each.call(each.program, chunk=chunk)
+        (losses,) = each.call(each.program)
         total = reduce_sum(losses * factors)
     found = tape.gradient(total, each.sources.leaves, unconnected_gradients="zero")
     return [dense(d) for d in found]
