@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.order import visiting_order
-from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, Rule, no_gradient
-from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
+from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, memoized, used_inputs
 from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, arity
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
@@ -414,14 +414,21 @@ def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
     return used_inputs(node)
 
 
-def jvp_program(program: Program, moving: tuple[int, ...]) -> Program:
-    """Return the Program `(parameters…, tangents of those in `moving`…)` → tangents of the outputs: the transpose of the vjp."""
-    count, every = arity(program), tuple(range(len(program.outputs)))
-    pulled, where = vjp_program(program, every, moving)
-    pushed, places = vjp_program(pulled, tuple(range(len(pulled.outputs))), tuple([count + i for i in every]))
+@memoized
+def jvp_program(program: Program, moving: tuple[int, ...], results: int) -> Program:
+    """Return the Program `(parameters…, tangents of those in `moving`…)` → tangents of the first `results` outputs.
+
+    It is the transpose of the vjp.
+    """
+    count = arity(program)
+    with setting(transposing=True):
+        pulled, where = vjp_program(program, tuple(range(results)), moving)
+    with setting(transposing=False):
+        pushed, places = vjp_program(pulled, tuple(range(len(pulled.outputs))), tuple(range(count, count + results)))
+    avals = [program.aval_of(r) for r in program.outputs[:results]]
 
     def tangents(*given: Node) -> list[Node]:
-        seeds = [zeros(a.shape, a.type).node for a in map(program.aval_of, program.outputs)]  # any value: the map is linear
+        seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
         along = [t for t, place in zip(given[count:], where, strict=True) if place is not None]
         nodes = tracing.inline(pushed, [*given[:count], *seeds, *along])
         return [zero if place is None else nodes[place] for zero, place in zip(seeds, places, strict=True)]

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.backward import jvp_program, vjp_program
 from gradtape._src.autodiff.vectorized import check_chunk
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
@@ -30,7 +29,7 @@ from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity, sparsity_of, 
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.joining import concat, stack, unstack
-from gradtape._src.ops.array.shape import ones, reshape, zeros
+from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
@@ -198,27 +197,25 @@ def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: boo
 
 def _products(traced: Recorded, columns: bool, seeds: np.ndarray, kind: Any, chunk: int | None) -> Tensor:
     """Return the products of the Jacobian (`columns`) or its transpose with vectors, by forward or reverse mode."""
-    every = tuple(range(len(traced.results)))
-    with setting(transposing=columns):
-        program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
-    pulled = iter(found)
-    # index of the output that has the cotangent of each source
-    where: Sequence[int | None] = [None if p is None else next(pulled) for p in traced.places]
+    every, moving = tuple(range(len(traced.results))), tuple([p for p in traced.places if p is not None])
     sizes = [a.size for a in traced.results] if columns else traced.widths
-    if not program.outputs or not len(seeds):
-        return zeros([len(seeds), sum(sizes)], kind)
-    inputs = list(traced.inputs)
+    where: Sequence[int | None] = (
+        every  # index of the output that has the tangent of each result, or the cotangent of each source
+    )
     if columns:
-        # (inputs…, cotangents…) → cotangents of the sources, transposed: (inputs…, cotangents…, tangents…) → tangents
-        count = len(inputs)
-        inputs += [ones(a.shape, a.type).node for a in traced.results]
-        given = [(first, program.aval_of(program.outputs[i])) for first, i in _starts(traced.widths, where) if i is not None]
-        program, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(count + i for i in every))
+        program = jvp_program(traced.program, moving, len(every))
+        of = traced.program.parameters
+        given = [(first, of[p]) for first, p in _starts(traced.widths, traced.places) if p is not None]
     else:
+        program, found = vjp_program(traced.program, every, moving)
+        pulled = iter(found)
+        where = [None if p is None else next(pulled) for p in traced.places]
         given = list(_starts([a.size for a in traced.results], traced.results))
+    if not (moving and program.outputs and len(seeds)):
+        return zeros([len(seeds), sum(sizes)], kind)
     parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
-    mapped = [*[False] * len(inputs), *[True] * len(parts)]
-    nodes = call_ahead(program, [*inputs, *map(engine.constant, parts)], mapped, chunk)
+    mapped = [*[False] * len(traced.inputs), *[True] * len(parts)]
+    nodes = call_ahead(program, [*traced.inputs, *map(engine.constant, parts)], mapped, chunk)
     shapes = [[len(seeds), size] for size in sizes]
     blocks = [
         zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)

@@ -139,7 +139,7 @@ def _cotangents_gradient(op: Operation, *tangents: Tensor) -> list[Any]:
     _, function, directions = op.entry.node.attrs
     *inputs, dy = op.entry.inputs
     places, _ = _used(function)
-    moving = jvp_program(function, places)
+    moving = jvp_program(function, places, 1)
     extended = [*inputs, *[t.node for t in tangents]]
     needed = [*op.needed[:-1], *[False] * len(tangents)]
     results = _pulled(moving, extended, directions, EagerTensor(dy), needed)[: len(inputs)]

@@ -197,7 +197,7 @@ class Residuals:
     @property
     def _jvp(self) -> Program:
         """The Program (parameters…, tangents of the variables…) → tangents of the residuals."""
-        return jvp_program(self.program, tuple(self.positions))
+        return jvp_program(self.program, tuple(self.positions), len(self.program.outputs))
 
     @_kept
     def pushing(self) -> Program:
@@ -222,7 +222,7 @@ class Residuals:
     @_kept
     def curving(self) -> Program:
         """Return the Program of J(x)·v, differentiated along v once more."""
-        pushed = jvp_program(self.pushing, (0,))
+        pushed = jvp_program(self.pushing, (0,), 1)
         given = self.pushing.parameters[: arity(self.pushing)]
         return compiled_at_once(tracing.program_of(lambda *nodes: tracing.inline(pushed, [*nodes, nodes[-1]]), given))
 
