@@ -9,7 +9,7 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.core.engine import stages
 from gradtape._src.core.platform import memory
 from gradtape._src.core.programs.structured import arity
-from gradtape._src.derivatives.budget import Chain, planned
+from gradtape._src.derivatives.budget import Chain, within
 from tests.derivatives.cases import compiled_of
 
 random = np.random.default_rng(0)
@@ -140,7 +140,7 @@ def test_the_whole_of_small_networks_is_what_xla_says(f):
     plain = needed(f)
     program = tf.function(f).get_concrete_function(x, weights).program
     for budget in (int(0.85 * plain), int(1.1 * plain)):
-        assert planned(program, budget)[1] == needed(autodiff.recompute_grad(f, memory=budget)) <= budget
+        assert within(program, budget)[1] == needed(autodiff.recompute_grad(f, memory=budget)) <= budget
 
 
 def test_the_least_that_is_possible():

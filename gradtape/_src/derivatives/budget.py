@@ -177,14 +177,12 @@ class Chain:
         return most
 
 
-def within(program: Program, budget: int) -> Program:
-    """Return a Program whose backward pass stays within `budget` bytes, as its parts are recomputed; else raise ValueError."""
-    return planned(program, budget)[0]
-
-
 @memoized
-def planned(program: Program, budget: int) -> tuple[Program, int]:
-    """Return the result of `within`, and the bytes that its backward pass needs."""
+def within(program: Program, budget: int) -> tuple[Program, int]:
+    """Return a Program whose backward pass stays within `budget` bytes, as its parts are recomputed, and the bytes it needs.
+
+    ValueError if no plan stays within the budget.
+    """
     flat = writing.written_out(program)
     if not any(flat.aval_of(r).inexact for r in flat.outputs if r >= 0):
         return program, 0  # nothing is differentiated

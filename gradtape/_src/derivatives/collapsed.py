@@ -60,7 +60,7 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
     """
     products = {t: found for t in terms if (found := _product(program, t, moving)) is not None}
     wanted = list(dict.fromkeys([products[t][0] if t in products else (t,) for t in terms]))
-    parameters = program.parameters[: arity(program)]
+    parameters, place = program.parameters[: arity(program)], -1 - direction
 
     def of_rows(*leaves: Node) -> list[Node]:
         known: dict[int, Any] = {}
@@ -70,10 +70,10 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
         return [functools.reduce(operator.mul, parts).node for parts in factors]
 
     def of_sums(*inputs: Node) -> list[Node]:
-        leaves = [*inputs[: -1 - direction], leaf(program.aval_of(direction), None), *inputs[-1 - direction :]]
-        sums = dict(zip(wanted, leaves[len(parameters) :], strict=True))
+        others, sums = inputs[: len(parameters) - 1], dict(zip(wanted, inputs[len(parameters) - 1 :], strict=True))
+        leaves = [*others[:place], leaf(parameters[place], None), *others[place:]]
         known: dict[int, Any] = {}
-        replayed(program, leaves[: len(parameters)], {}, known)
+        replayed(program, leaves, {}, known)
         given = {places[0]: total for places, total in sums.items() if len(places) == 1}
         for term, (places, chain) in products.items():
             first, second = places
@@ -82,11 +82,11 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
                 op, attrs, *references = program.keys[index]
                 along[index] = engine.record(op, tuple([along.get(r, known[r]) for r in references]), attrs)
             given[term] = along[term]
-        return replayed(program, leaves[: len(parameters)], given, {})
+        return replayed(program, leaves, given, {})
 
-    others = [a for i, a in enumerate(parameters) if -1 - i != direction]
-    sums = [program.aval_of(places[0]) for places in wanted]
-    return tracing.program_of(of_rows, parameters), tracing.program_of(of_sums, [*others, *sums])
+    summed = [program.aval_of(places[0]) for places in wanted]
+    of_others = [*parameters[:place], *parameters[place + 1 :], *summed]
+    return tracing.program_of(of_rows, parameters), tracing.program_of(of_sums, of_others)
 
 
 def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, int], list[int]] | None:
