@@ -199,10 +199,17 @@ def test_norms_in_half_precision_and_complex():
     norms = autodiff.per_example_norms(lambda x: tf.reduce_sum(x @ half) * 100.0, half, tf.cast(X, tf.float16))
     assert norms.dtype == tf.float32 and np.isfinite(norms.numpy()).all()
     z = tf.Variable([1.0 + 1.0j, 2.0])
-    norms = autodiff.per_example_norms(
-        lambda x: tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex128) * z)), z, tf.constant([[3.0, 4.0]])
-    )
-    np.testing.assert_allclose(norms, [5.0])
+
+    def real_part(x):
+        return tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex128) * z) * (1.0 + 1.0j))
+
+    def looked_at(x):  # its examples run one by one
+        return real_part(x) * (float(x[0, 0]) / 3.0)
+
+    for loss in (real_part, looked_at):
+        norms = autodiff.per_example_norms(loss, z, tf.constant([[3.0, 4.0]]))
+        assert norms.dtype == tf.float64
+        np.testing.assert_allclose(norms, [50.0**0.5])
 
 
 def test_norms_of_a_convolutional_net_take_no_more_memory_than_its_gradient():

@@ -192,7 +192,11 @@ def test_in_functions_loops_branches_and_maps():
             r"f must return one number .* returned shape \(2,\)",
         ),
         (lambda: own.eigenvalue_function(lambda w: w if w > 0 else -w, ONE), NotImplementedError, r"Choose by tf\.where"),
-        (lambda: own.eigenvalue_function(lambda w: w * tf.random.normal([], dtype=w.dtype), ONE), ValueError, "pure function"),
+        (
+            lambda: own.eigenvalue_function(lambda w: w * tf.random.normal([], dtype=w.dtype), ONE),
+            ValueError,
+            "f must be pure: it assigns variables, draws random numbers or has effects",
+        ),
         (lambda: own.eigenvalue_function(tf.exp, tf.ones([2, 3])), tf.errors.InvalidArgumentError, "must be square"),
         (lambda: own.eigenvalue_function(tf.exp, tf.ones([2, 2], tf.float16)), tf.errors.InvalidArgumentError, "cast to float32"),
         (lambda: own.singular_value_sum(tf.exp, tf.ones([2])), tf.errors.InvalidArgumentError, "rank >= 2"),

@@ -179,6 +179,18 @@ def test_a_loop_in_the_residuals():
     assert float(rate) == pytest.approx(0.2, rel=1e-9)
 
 
+def test_a_gradient_of_the_user_that_is_not_linear():
+    """The Jacobian is that of the function's ops then, as in forward mode elsewhere: a sign has the derivative 0."""
+
+    @tf.custom_gradient
+    def square(x):
+        return x * x, lambda dy: tf.sign(dy) * 2.0 * x
+
+    v = tf.Variable([3.0, 1.0])
+    assert LM().minimize(lambda: square(v) - [4.0, 9.0], [v]).converged
+    np.testing.assert_allclose(v, [2.0, 3.0], rtol=1e-5)
+
+
 def test_steps_to_where_residuals_are_not_finite_are_not_taken():
     x = tf.Variable(1e-3, dtype=tf.float64)
     found = LM(initial=1e4).minimize(lambda: tf.math.log(x) * tf.ones([2], tf.float64) - 1.0, x)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.order import visiting_order
-from gradtape._src.core.base.ambient import declare, field
+from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, Rule, no_gradient
-from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
+from gradtape._src.core.programs.program import CALL, ELEMENT, Node, Program, leaf, memoized, used_inputs
 from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, arity
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
@@ -42,6 +42,15 @@ class Entry:
     def lacks_gradient(self) -> bool:
         """Whether neither the entry nor the registry has a gradient, nor a reason for having none."""
         return self.rule is None and not self.node.op.in_registry
+
+
+def elements_of(entries: Iterable[Entry]) -> dict[Node, dict[int, Node]]:
+    """Return the recorded elements of the results of ops with several, by position."""
+    elements: dict[Node, dict[int, Node]] = {}
+    for entry in entries:
+        if entry.node.op is ELEMENT:
+            elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
+    return elements
 
 
 class Operation:
@@ -403,16 +412,46 @@ def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
     return used_inputs(node)
 
 
+@memoized
+def jvp_program(program: Program, moving: tuple[int, ...], results: int) -> Program:
+    """Return the Program `(parameters…, tangents of those in `moving`…)` → tangents of the first `results` outputs.
+
+    It is the transpose of the vjp.
+    """
+    count = arity(program)
+    with setting(transposing=True):
+        pulled, where = vjp_program(program, tuple(range(results)), moving)
+    with setting(transposing=False):
+        pushed, places = vjp_program(pulled, tuple(range(len(pulled.outputs))), tuple(range(count, count + results)))
+    avals = [program.aval_of(r) for r in program.outputs[:results]]
+
+    def tangents(*given: Node) -> list[Node]:
+        seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
+        along = [t for t, place in zip(given[count:], where, strict=True) if place is not None]
+        nodes = tracing.inline(pushed, [*given[:count], *seeds, *along])
+        return [zero if place is None else nodes[place] for zero, place in zip(seeds, places, strict=True)]
+
+    return tracing.program_of(tangents, [*program.parameters[:count], *[program.parameters[i] for i in moving]])
+
+
+def pulled_back(
+    program: Program, inputs: Sequence[Node], grads: Sequence[Tensor | None], needed: Sequence[bool]
+) -> list[Tensor | None]:
+    """Record the cotangents of a Program's inputs, from those of its outputs, as a call of its vjp; None for zeros.
+
+    Inputs that are not `needed` have None, too.
+    """
+    seeds = {i: d.node for i, d in enumerate(grads) if d is not None}
+    wanted = tuple([i for i, need in enumerate(needed) if need])
+    derived, where = vjp_program(program, tuple(seeds), wanted)
+    results: list[Tensor | None] = [None] * len(needed)
+    nodes = tracing.call(derived, (*inputs, *seeds.values())) if derived.outputs else []
+    for i, place in zip(wanted, where, strict=True):
+        results[i] = None if place is None else EagerTensor(nodes[place])
+    return results
+
+
 @gradient(CALL)
 def _call_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     (program,) = op.entry.node.attrs
-    given = tuple([i for i, d in enumerate(grads) if d is not None])
-    needed = tuple([i for i, need in enumerate(op.needed) if need])
-    derived, where = vjp_program(program, given, needed)
-    results: list[Tensor | None] = [None] * len(op.needed)
-    if derived.outputs:
-        nodes = tracing.call(derived, (*op.entry.inputs, *[grads[i].node for i in given]))
-        for i, place in zip(needed, where, strict=True):
-            if place is not None:
-                results[i] = EagerTensor(nodes[place])
-    return results
+    return pulled_back(program, op.entry.inputs, grads, op.needed)

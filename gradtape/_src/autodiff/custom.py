@@ -22,7 +22,7 @@ from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.programs.op import Op, Rule, define
-from gradtape._src.core.programs.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, read_by
+from gradtape._src.core.programs.program import ELEMENT, INSIDE, NUMBER, Node, Program, leaf, memoized, read_by
 from gradtape._src.core.programs.structured import GRADIENT, HeldProgram, StructuredOp, arity
 from gradtape._src.core.tensors import convert, nest
 from gradtape._src.core.tensors.convert import is_tensor, variable_of
@@ -385,20 +385,18 @@ def _cotangents(closed: Closed, inputs: Sequence[Node], needed: Sequence[bool], 
     return [None if place is None else EagerTensor(nodes[place]) for place in where]
 
 
+@memoized
 def _linear(program: Program, seeds: int) -> bool:
     """Return whether a gradient Program (cotangents…, residuals…) is linear in its cotangents: its own gradient reads none.
 
     A Program that reads them without having a gradient, such as a sign, is not linear. Loops and branches are taken to be linear,
     as their gradients have all possible residuals as inputs.
     """
-    known: bool | None = program.derived.get("linear")
-    if known is None:
-        with setting(transposing=False):
-            derived, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(range(seeds)))
-        read = read_by(program) & set(range(seeds))
-        flows = all(where[seed] is not None for seed in read) and max(read_by(derived), default=-1) >= arity(program)
-        known = program.derived["linear"] = (flows or not read) and not _depending(derived, range(seeds))
-    return known
+    with setting(transposing=False):
+        derived, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(range(seeds)))
+    read = read_by(program) & set(range(seeds))
+    flows = all(where[seed] is not None for seed in read) and max(read_by(derived), default=-1) >= arity(program)
+    return (flows or not read) and not _depending(derived, range(seeds))
 
 
 def _depending(program: Program, parameters: Collection[int]) -> set[int]:

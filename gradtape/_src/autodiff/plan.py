@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gradtape._src.autodiff.backward import Entry, active_nodes
+from gradtape._src.autodiff.backward import Entry, active_nodes, elements_of
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.native import twins
-from gradtape._src.core.programs.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, structure_of
+from gradtape._src.core.programs.program import NUMBER, RAN, Node, Program, Trace, leaf, structure_of
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor, tensors
@@ -231,16 +231,8 @@ def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, i
     """
     nodes = trace.nodes
     active = active_nodes(entries, starts)
-    elements: dict[Node, dict[int, Node]] = {}
-    stack: list[Node] = []
+    stack = [node for _, read in read_by_gradients(entries, active) for node in read]
     wanted: set[int] = set()
-    for entry in entries:
-        if entry.node.op is ELEMENT:
-            elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
-    passed_by = inside_of_custom(entries)
-    for position, entry in enumerate(entries):
-        if active.get(entry.node) == position and entry.node not in passed_by:
-            stack += saved(entry, elements.get(entry.node))
     while stack:
         node = stack.pop()
         index = node.index
@@ -253,6 +245,14 @@ def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, i
     size = sum(nodes[i].aval.size * nodes[i].aval.dtype.itemsize for i in wanted if type(nodes[i].aval) is not tuple)
     kept = tuple(wanted) if len(nodes) > engine.SMALL or size > engine.SMALL_BYTES else ()
     return tuple([entry.node.index for position, entry in enumerate(entries) if active.get(entry.node) == position]), kept
+
+
+def read_by_gradients(entries: Sequence[Entry], active: Mapping[Node, int]) -> Iterator[tuple[Entry, Sequence[Node]]]:
+    """Yield each active entry with the forward values that its gradient reads."""
+    elements, passed_by = elements_of(entries), inside_of_custom(entries)
+    for position, entry in enumerate(entries):
+        if active.get(entry.node) == position and entry.node not in passed_by:
+            yield entry, saved(entry, elements.get(entry.node))
 
 
 def inside_of_custom(entries: Sequence[Entry]) -> set[Node]:

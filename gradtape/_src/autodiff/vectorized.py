@@ -11,12 +11,12 @@ import jax
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
 from gradtape._src.core.declarations.define import gradient
-from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.engine import tracing
 from gradtape._src.core.platform.arrays import lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Node, Program, leaf
-from gradtape._src.core.programs.structured import ROWS, HeldProgram, Interpreter, StructuredOp, whole
+from gradtape._src.core.programs.program import Node, Program, memoized
+from gradtape._src.core.programs.structured import ROWS, HeldProgram, Interpreter, StructuredOp, arity, whole
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -93,6 +93,12 @@ def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[b
     return tracing.call_at_once(VECTORIZED_CALL, tuple(inputs), Vectorized(program, tuple(mapped), chunk))
 
 
+def called_on_rows(program: Program, rows: Tensor, shared: Sequence[Node], chunk: int | None = None) -> Tensor:
+    """Call a Program with one result on each row of its first input; its other inputs are `shared` by all rows."""
+    (found,) = call_vectorized(program, [rows.node, *shared], [True, *[False] * len(shared)], chunk)
+    return EagerTensor(found)
+
+
 @gradient(VECTORIZED_CALL)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     program, mapped, chunk = Vectorized(*op.entry.node.attrs)
@@ -118,21 +124,20 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     return results
 
 
+@memoized
 def _with_factors(
     derived: Program, shared: tuple[int, ...], mapped: tuple[bool, ...]
 ) -> tuple[Program, dict[int, list[Product]], list[Node]]:
     """Add outputs to a gradient Program: the factors of products whose sum over the rows is wanted (outputs `shared`)."""
-    key = ("factors", shared, mapped)
-    if key not in derived.derived:
-        count = len(derived.parameters) - len(derived.constants)
-        with tracing.inner() as inner:
-            inner.overrides = None
-            leaves = [leaf(a, None) for a in derived.parameters[:count]]
-            nodes = tracing.inline(derived, leaves)
-            fixed = [n for n, m in zip(leaves, mapped, strict=True) if not m]
-            products = {place: products_of(nodes[place], fixed) for place in shared}
-            factors = list({f: None for terms in products.values() for a, b, _ in terms for f in (a, b)})
-            whole = execution.intern(tracing.close(inner, [*nodes, *factors], leaves)) if factors else derived
-        derived.derived[key] = whole, products, factors
-    found: tuple[Program, dict[int, list[Product]], list[Node]] = derived.derived[key]
-    return found
+    products: dict[int, list[Product]] = {}
+    factors: list[Node] = []
+
+    def record(*given: Node) -> list[Node]:
+        nodes = tracing.inline(derived, given)
+        fixed = [n for n, m in zip(given, mapped, strict=True) if not m]
+        products.update({place: products_of(nodes[place], fixed) for place in shared})
+        factors.extend({f: None for terms in products.values() for a, b, _ in terms for f in (a, b)})
+        return [*nodes, *factors]
+
+    whole = tracing.program_of(record, derived.parameters[: arity(derived)])
+    return whole if factors else derived, products, factors

@@ -54,17 +54,18 @@ def _early(program: Program, known: Sequence[int], rows: Sequence[int]) -> set[i
 
 def _grouped(program: Program, early: set[int]) -> Program:
     """Return a Program that first adds up the early terms of each sum."""
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        values = {-1 - i: x for i, x in enumerate((*leaves, *map(engine.constant, program.constants)))}
+
+    def record(*given: Node) -> list[Node]:
+        values = {-1 - i: x for i, x in enumerate((*given, *map(engine.constant, program.constants)))}
         for index, (op, attrs, *references) in enumerate(program.keys):
             terms = [values[r] for r in references]
             first = [values[r] for r in references if r in early] if Trait.ADDS in op.traits else []
             if 1 < len(first) < len(terms):
                 terms = [engine.record(op, tuple(first), attrs), *[values[r] for r in references if r not in early]]
             values[index] = engine.record(op, tuple(terms), attrs)
-        return execution.intern(tracing.close(trace, [values[r] for r in program.outputs], leaves))
+        return [values[r] for r in program.outputs]
+
+    return tracing.program_of(record, program.parameters[: arity(program)])
 
 
 def _border(program: Program, early: set[int]) -> list[int]:
@@ -75,16 +76,15 @@ def _border(program: Program, early: set[int]) -> list[int]:
 
 def _split(program: Program, known: Sequence[bool], border: Sequence[int]) -> tuple[Program, Program]:
     """Return two Programs: from the known inputs to the values at the border, and from all inputs and these to the results."""
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        nodes: dict[int, Node] = {}
-        replayed(program, leaves, {}, nodes)
-        kept = [x for x, k in zip(leaves, known, strict=True) if k]
-        first = execution.intern(tracing.close(trace, [nodes[r] for r in border], kept))
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        given = {r: leaf(program.aval_of(r), None) for r in border}
-        results = replayed(program, leaves, given)
-        return first, execution.intern(tracing.close(trace, results, [*leaves, *given.values()]))
+    parameters = program.parameters[: arity(program)]
+
+    def first(*given: Node) -> list[Node]:
+        some, nodes = iter(given), dict[int, Node]()
+        replayed(program, [next(some) if k else leaf(a, None) for a, k in zip(parameters, known, strict=True)], {}, nodes)
+        return [nodes[r] for r in border]
+
+    def rest(*given: Node) -> list[Node]:
+        return replayed(program, given[: len(parameters)], dict(zip(border, given[len(parameters) :], strict=True)))
+
+    kept = [a for a, k in zip(parameters, known, strict=True) if k]
+    return tracing.program_of(first, kept), tracing.program_of(rest, [*parameters, *map(program.aval_of, border)])

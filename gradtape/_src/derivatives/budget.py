@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -18,9 +18,9 @@ import numpy as np
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.jacobian import peak_bytes
 from gradtape._src.control.programs import part
-from gradtape._src.core.engine import engine, execution, stages as writing, tracing
+from gradtape._src.core.engine import engine, stages as writing, tracing
 from gradtape._src.core.platform import memory, xla
-from gradtape._src.core.programs.program import Program, leaf
+from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import StructuredOp, arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
@@ -61,19 +61,22 @@ class Stage(NamedTuple):
     ways: tuple[Way, ...]
 
 
-class Kept(NamedTuple):
-    """A plan of a chain that differentiates the first stage in a `way`; `rest` is the plan of the others."""
-
-    way: Way
-    rest: Any
-
-
 class Again(NamedTuple):
-    """A plan of a chain that recomputes the stages before `until`, by the plan `first`; `rest` is the plan of the others."""
+    """A step of a plan that runs the stages before `until` again in the backward pass, by a `plan` of their own."""
 
     until: int
-    first: Any
-    rest: Any
+    plan: Plan
+
+
+Plan = list[Way | Again]  # the steps for a chain of stages: a way to differentiate the next stage, or several that run again
+
+
+def _placed(plan: Plan, first: int) -> Iterator[tuple[Way | Again, int, int]]:
+    """Yield the steps of a plan whose first stage is `first`, with the first stage of each and the one behind its last."""
+    for step in plan:
+        end = step.until if isinstance(step, Again) else first + 1
+        yield step, first, end
+        first = end
 
 
 class Chain:
@@ -88,7 +91,7 @@ class Chain:
         # XLA allocates results before it begins, so gradients take memory throughout
         self.held += sum([bytes_of(p) for p in program.parameters[: arity(program)] if p.inexact])
 
-    def plan(self, budget: float) -> Any:
+    def plan(self, budget: float) -> Plan | None:
         """Return the fastest plan within a budget; None if there is none. XLA measures the memory of its stages."""
         unit = max(1.0, (budget - self.held) / SLOTS)
         while budget > self.held:
@@ -110,107 +113,100 @@ class Chain:
             least += math.ceil((least - self.held) / 50)
         return least
 
-    def _measure(self, plan: Any, first: int) -> bool:
+    def _measure(self, plan: Plan, first: int) -> bool:
         """Measure the stages of a plan that are only estimated, by XLA; return whether there were any."""
         found = False
-        while plan is not None:
-            if type(plan) is Kept and not plan.way.measured:
-                program = self.stages[first].program
-                self.stages = [_measured(s, plan.way.policy) if s.program is program else s for s in self.stages]
+        for step, at, _ in _placed(plan, first):
+            if isinstance(step, Again):
+                found |= self._measure(step.plan, at)
+            elif not step.measured:
+                program = self.stages[at].program
+                self.stages = [_measured(s, step.policy) if s.program is program else s for s in self.stages]
                 found = True
-            elif type(plan) is Again:
-                found |= self._measure(plan.first, first)
-            first, plan = first + 1 if type(plan) is Kept else plan.until, plan.rest
         return found
 
-    def program_of(self, plan: Any) -> Program:
+    def program_of(self, plan: Plan) -> Program:
         """Return the Program whose gradient follows a plan."""
         program = self.program
-        return self._made(plan, 0, len(self.stages), list(range(-1, -1 - arity(program), -1)), program.outputs)
+        return self._made(plan, 0, list(range(-1, -1 - arity(program), -1)), program.outputs)
 
-    def _made(self, plan: Any, first: int, end: int, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
+    def _made(self, plan: Plan, first: int, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
         """Return the Program of a plan's stages; `inputs` and `outputs` are references of the whole Program."""
         program, count = self.program, arity(self.program)
-        parameters = [leaf(program.aval_of(r), None) for r in inputs]
-        with tracing.inner() as trace:
-            trace.overrides = None
+        parts = [self._part(step, at, end) for step, at, end in _placed(plan, first)]
+
+        def record(*given: Node) -> list[Node]:
             values = {-1 - count - k: engine.constant(c) for k, c in enumerate(program.constants)}
-            values |= zip(inputs, parameters, strict=True)
-            while plan is not None:
-                made, taken, given, policy = self._next(plan, first)
-                values |= zip(given, recorded(made, [values[r] for r in taken], policy), strict=True)
-                first, plan = first + 1 if type(plan) is Kept else plan.until, plan.rest
-            return execution.intern(tracing.close(trace, [values[r] for r in outputs], parameters))
+            values |= zip(inputs, given, strict=True)
+            for made, taken, results, policy in parts:
+                values |= zip(results, recorded(made, [values[r] for r in taken], policy), strict=True)
+            return [values[r] for r in outputs]
 
-    def _next(self, plan: Any, first: int) -> tuple[Program, list[int], list[int], Any]:
-        """Return the first part of a plan: a Program, its input and output references, and a policy."""
-        if type(plan) is Kept:
+        return tracing.program_of(record, list(map(program.aval_of, inputs)))
+
+    def _part(self, step: Way | Again, first: int, end: int) -> tuple[Program, list[int], list[int], Any]:
+        """Return the Program of a step of a plan, its input and output references, and its policy."""
+        if isinstance(step, Way):
             stage = self.stages[first]
-            return stage.program, stage.inputs, stage.outputs, plan.way.policy
-        made = {r for stage in self.stages[first : plan.until] for r in stage.outputs}
-        taken = sorted({r for stage in self.stages[first : plan.until] for r in stage.inputs} - made)
-        later = {r for stage in self.stages[plan.until :] for r in stage.inputs} | set(self.program.outputs)
-        given = sorted(made & later)
-        return self._made(plan.first, first, plan.until, taken, given), taken, given, "nothing"
+            return stage.program, stage.inputs, stage.outputs, step.policy
+        made = {r for stage in self.stages[first:end] for r in stage.outputs}
+        taken = sorted({r for stage in self.stages[first:end] for r in stage.inputs} - made)
+        later = {r for stage in self.stages[end:] for r in stage.inputs} | set(self.program.outputs)
+        results = sorted(made & later)
+        return self._made(step.plan, first, taken, results), taken, results, "nothing"
 
-    def time(self, plan: Any, first: int = 0) -> float:
+    def time(self, plan: Plan, first: int = 0) -> float:
         """Estimate the time of a plan, in FLOPs."""
         time = 0.0
-        while plan is not None:
-            last = first + 1 if type(plan) is Kept else plan.until
-            time += sum([stage.time for stage in self.stages[first:last]])
-            time += plan.way.time if type(plan) is Kept else self.time(plan.first, first)
-            first, plan = last, plan.rest
+        for step, at, end in _placed(plan, first):
+            time += sum([stage.time for stage in self.stages[at:end]])
+            time += self.time(step.plan, at) if isinstance(step, Again) else step.time
         return time
 
-    def peak(self, plan: Any) -> int:
+    def peak(self, plan: Plan) -> int:
         """Return the peak memory of a plan, in bytes."""
         return self.held + self._peak(plan, 0, len(self.stages))
 
-    def _peak(self, plan: Any, first: int, end: int) -> int:
-        if plan is None:
-            return 0
-        stages = self.stages
-        if type(plan) is Kept:
-            forward, backward = _kept(stages, first, end, plan.way)
-            return plan.way.kept + max(forward, backward, self._peak(plan.rest, first + 1, end))
-        before = stages[plan.until - 1].gives
-        rest = before + self._peak(plan.rest, plan.until, end)
-        return max(_swept(stages, first, plan.until, end), rest, self._peak(plan.first, first, plan.until))
+    def _peak(self, plan: Plan, first: int, end: int) -> int:
+        most, stages = 0, self.stages
+        for step, at, until in reversed(list(_placed(plan, first))):
+            if isinstance(step, Again):
+                most = max(_swept(stages, at, until, end), stages[until - 1].gives + most, self._peak(step.plan, at, until))
+            else:
+                most = step.kept + max(*_kept(stages, at, end, step), most)
+        return most
 
 
-def within(program: Program, budget: int) -> Program:
-    """Return a Program whose backward pass stays within `budget` bytes, as its parts are recomputed; else raise ValueError."""
-    key = ("within", budget)
-    if key not in program.derived:
-        flat = writing.written_out(program)
-        if not any(flat.aval_of(r).inexact for r in flat.outputs if r >= 0):
-            return program  # nothing is differentiated
-        most = peak_bytes(split(flat, "everything")[1])
-        if most < LIKELY * budget and (needs := _whole(flat, most)) <= budget:
-            program.derived[key] = flat, needs
-            return flat
-        chains = {tuple(chain.ends): chain for span in reversed(SPANS) for chain in [Chain(flat, span)]}.values()
-        planned = [
-            (chain.time(plan), k, chain, plan) for k, chain in enumerate(chains) if (plan := chain.plan(budget)) is not None
-        ]
-        if planned:
-            _, _, chain, plan = min(planned)
-        else:
-            estimated, _, chain = min([(chain.least(), k, chain) for k, chain in enumerate(chains)])
-            plan = chain.plan(estimated)
-        made, needs = _adapted(chain, plan, budget)
-        if needs > budget:
-            raise ValueError(
-                f"The backward pass does not fit into memory={_said(budget)}: the least possible is about {_said(needs)}. "
-                f"Gradients take {_said(chain.held)} of that. Give so much, or a part of the batch."
-            )
-        program.derived[key] = made, needs
-    found: Program = program.derived[key][0]
-    return found
+@memoized
+def within(program: Program, budget: int) -> tuple[Program, int]:
+    """Return a Program whose backward pass stays within `budget` bytes, as its parts are recomputed, and the bytes it needs.
+
+    ValueError if no plan stays within the budget.
+    """
+    flat = writing.written_out(program)
+    if not any(flat.aval_of(r).inexact for r in flat.outputs if r >= 0):
+        return program, 0  # nothing is differentiated
+    most = peak_bytes(split(flat, "everything")[1])
+    if most < LIKELY * budget and (needs := _whole(flat, most)) <= budget:
+        return flat, needs
+    chains = {tuple(chain.ends): chain for span in reversed(SPANS) for chain in [Chain(flat, span)]}.values()
+    plans = [(chain.time(plan), k, chain, plan) for k, chain in enumerate(chains) if (plan := chain.plan(budget)) is not None]
+    if plans:
+        _, _, chain, plan = min(plans)
+    else:
+        estimated, _, chain = min([(chain.least(), k, chain) for k, chain in enumerate(chains)])
+        plan = chain.plan(estimated)
+        assert plan is not None
+    made, needs = _adapted(chain, plan, budget)
+    if needs > budget:
+        raise ValueError(
+            f"The backward pass does not fit into memory={_said(budget)}: the least possible is about {_said(needs)}. "
+            f"Gradients take {_said(chain.held)} of that. Give so much, or a part of the batch."
+        )
+    return made, needs
 
 
-def _adapted(chain: Chain, plan: Any, budget: int) -> tuple[Program, int]:
+def _adapted(chain: Chain, plan: Plan, budget: int) -> tuple[Program, int]:
     """Return the Program of a plan and the bytes that it needs as a whole, or those of another plan nearer to the budget.
 
     XLA fuses elementwise ops and reuses memory across stages, too. So the whole is compiled, and planned again with a budget
@@ -234,13 +230,10 @@ def _adapted(chain: Chain, plan: Any, budget: int) -> tuple[Program, int]:
 
 def _whole(program: Program, estimated: int) -> int:
     """Return the bytes that a Program with its gradients to all parameters needs besides these, as measured by XLA."""
-    parameters = [leaf(a, None) for a in program.parameters[: arity(program)]]
-    with tracing.inner() as trace:
-        trace.overrides = None
-        kept = tracing.close(trace, recorded(program, parameters, "everything"), parameters)
+    kept = tracing.program_of(lambda *given: recorded(program, given, "everything"), program.parameters[: arity(program)])
     given = tuple([i for i, r in enumerate(kept.outputs) if kept.aval_of(r).inexact])
     needed = tuple([i for i, a in enumerate(kept.parameters[: arity(kept)]) if a.inexact])
-    derived, _ = vjp_program(execution.intern(kept), given, needed)
+    derived, _ = vjp_program(kept, given, needed)
     return estimated if derived.hosted else memory.needed(_compiled(derived))
 
 
@@ -301,16 +294,19 @@ class _Table:
         slots = self._slots(count)
         return np.concatenate([np.full(min(slots, SLOTS + 1), math.inf), self.time[first, end][: SLOTS + 1 - slots]])
 
-    def plan(self, first: int, end: int, slots: int) -> Any:
-        """Return the best plan of a chain for `slots` of memory; None for an empty chain."""
-        if first == end:
-            return None
-        begin = int(self._begin[first, end][slots])
-        if begin < 0:
-            way = self._stages[first].ways[-1 - begin]
-            return Kept(way, self.plan(first + 1, end, slots - self._slots(way.kept)))
-        rest = self.plan(begin, end, slots - self._slots(self._stages[begin - 1].gives))
-        return Again(begin, self.plan(first, begin, slots), rest)
+    def plan(self, first: int, end: int, slots: int) -> Plan:
+        """Return the best plan of a chain for `slots` of memory."""
+        plan: Plan = []
+        while first < end:
+            begin = int(self._begin[first, end][slots])
+            if begin < 0:
+                way = self._stages[first].ways[-1 - begin]
+                plan.append(way)
+                first, slots = first + 1, slots - self._slots(way.kept)
+            else:
+                plan.append(Again(begin, self.plan(first, begin, slots)))
+                first, slots = begin, slots - self._slots(self._stages[begin - 1].gives)
+        return plan
 
 
 def _cuts(program: Program, span: int | None) -> tuple[list[int], int]:
@@ -354,17 +350,15 @@ def _chosen(program: Program, cuts: list[int]) -> list[int]:
     return chosen
 
 
+@memoized
 def _costs(program: Program) -> tuple[float, int, int, tuple[Way, ...]]:
     """Return the time of a stage, the bytes of its results and of its run, and the ways to differentiate it."""
-    found: tuple[float, int, int, tuple[Way, ...]] | None = program.derived.get("stage")
-    if found is None:
-        gives = sum([bytes_of(program.aval_of(r)) for r in program.outputs])
-        most = _way(program, Written(1 << 62))
-        ways = [_way(program, Written(int((most.kept - gives) * share))) for share in SHARES]
-        ways = [most, *[w for w, less in itertools.pairwise(ways) if less.kept > w.kept]]
-        time = sum([_time_of(program, index) for index in range(len(program.keys))])
-        found = program.derived["stage"] = time, gives, max(peak_bytes(program) - gives, 0), tuple(ways)
-    return found
+    gives = sum([bytes_of(program.aval_of(r)) for r in program.outputs])
+    most = _way(program, Written(1 << 62))
+    ways = [_way(program, Written(int((most.kept - gives) * share))) for share in SHARES]
+    ways = [most, *[w for w, less in itertools.pairwise(ways) if less.kept > w.kept]]
+    time = sum([_time_of(program, index) for index in range(len(program.keys))])
+    return time, gives, max(peak_bytes(program) - gives, 0), tuple(ways)
 
 
 def _way(program: Program, policy: Any) -> Way:
@@ -377,22 +371,24 @@ def _way(program: Program, policy: Any) -> Way:
 
 def _measured(stage: Stage, policy: Any) -> Stage:
     """Return a stage with its memory under a policy as measured by XLA."""
-    key = ("needs", policy)
-    program, count = stage.program, len(stage.program.outputs)
-    if key not in program.derived:
-        forward, backward, _ = split(program, policy)
-        inputs = [leaf(a, None) for a in forward.parameters[: arity(forward)]]
-        residuals = [leaf(forward.aval_of(r), None) for r in forward.outputs[count:]]
-        seeds = [leaf(program.aval_of(r), None) for r in program.outputs if program.aval_of(r).inexact]
-        with tracing.inner() as trace:
-            trace.overrides = None
-            outputs = run_backward(backward, inputs, residuals, seeds)
-            whole = tracing.close(trace, outputs, [*inputs, *seeds, *residuals])
-        program.derived[key] = _temporary(forward), _temporary(whole)
-    needs, backward_needs = program.derived[key]
-    flows = sum([bytes_of(program.parameters[k]) for k, r in enumerate(stage.inputs) if r >= 0])
+    needs, backward_needs = _needs(stage.program, policy)
+    flows = sum([bytes_of(stage.program.parameters[k]) for k, r in enumerate(stage.inputs) if r >= 0])
     ways = [w._replace(needs=backward_needs + flows, measured=True) if w.policy == policy else w for w in stage.ways]
     return stage._replace(needs=needs, ways=tuple(ways))
+
+
+@memoized
+def _needs(program: Program, policy: Any) -> tuple[int, int]:
+    """Return the bytes that the forward and the backward pass under a policy need, as measured by XLA."""
+    forward, backward, _ = split(program, policy)
+    inputs, residuals = forward.parameters[: arity(forward)], map(forward.aval_of, forward.outputs[len(program.outputs) :])
+    seeds = [of for of in map(program.aval_of, program.outputs) if of.inexact]
+    first, behind = len(inputs), len(inputs) + len(seeds)
+
+    def record(*given: Node) -> list[Node]:
+        return run_backward(backward, given[:first], given[behind:], given[first:behind])
+
+    return _temporary(forward), _temporary(tracing.program_of(record, [*inputs, *seeds, *residuals]))
 
 
 def _temporary(program: Program) -> int:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.autodiff.vectorized import check_chunk
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
-from gradtape._src.derivatives.ghost import norms_program, total
-from gradtape._src.derivatives.per_example import NotTraceable, PerExample, weighted
+from gradtape._src.derivatives.ghost import norms_program, sum_of_squares, total
+from gradtape._src.derivatives.per_example import PerExample, weighted
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.joining import stack
-from gradtape._src.ops.array.shape import ones, stop_gradient, zeros
-from gradtape._src.ops.math.arithmetic import add_n, minimum, sqrt, square
-from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.array.shape import ones, stop_gradient
+from gradtape._src.ops.math.arithmetic import add_n, minimum, sqrt
 from gradtape._src.ops.random.generator import Generator, get_global_generator
 
 
@@ -40,22 +37,11 @@ def per_example_norms(
     >>> tf.autodiff.per_example_norms(lambda x: tf.reduce_sum(x * w), w, x).numpy().tolist()
     [5.0, 1.0]
     """
-    check_chunk(chunk_size)
-    each = PerExample(loss_fn, sources, examples, keep_axis)
-    squares = _squared_norms(each, chunk_size)
+    each = PerExample(loss_fn, sources, examples, keep_axis, chunk_size)
+    squares = each.of_gradients(norms_program, sum_of_squares)
     if per_source:
         return each.sources.pack([sqrt(s) for s in squares])
     return sqrt(total(squares))
-
-
-def _squared_norms(each: PerExample, chunk: int | None) -> list[Tensor]:
-    try:
-        each.trace()
-    except NotTraceable:
-        return [stack([reduce_sum(square(d)) for d in column]) for column in zip(*each.one_by_one, strict=True)]
-    program, where = each.gradient_program()
-    found = each.call(norms_program(program), [ones([each.count], each.loss_type)], chunk) if program.outputs else []
-    return [zeros([each.count], x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)]
 
 
 @public
@@ -83,7 +69,6 @@ def clipped_gradients(
     >>> tf.autodiff.clipped_gradients(lambda x: tf.reduce_sum(x * w), w, x, max_norm=2.5, reduction="sum").numpy().tolist()
     [1.5, 3.0]
     """
-    check_chunk(chunk_size)
     if reduction not in ("mean", "sum"):
         raise ValueError(f"reduction must be 'mean' or 'sum', received {reduction!r}.")
     if not isinstance(max_norm, Tensor) and not max_norm > 0:
@@ -92,10 +77,10 @@ def clipped_gradients(
         raise ValueError(f"noise_multiplier must not be negative, received {noise_multiplier!r}.")
     if generator is not None and not isinstance(generator, Generator):
         raise TypeError(f"generator must be a tf.random.Generator, received {generator!r}.")
-    each = PerExample(loss_fn, sources, examples, keep_axis)
-    norms = sqrt(total(_squared_norms(each, chunk_size)))
+    each = PerExample(loss_fn, sources, examples, keep_axis, chunk_size)
+    norms = sqrt(total(each.of_gradients(norms_program, sum_of_squares)))
     factors = minimum(tensor(max_norm, norms.dtype) / norms, ones([], norms.dtype))  # a norm of 0: min(inf, 1) = 1
-    sums = _sums(each, factors, chunk_size)
+    sums = _sums(each, factors)
     noisy = isinstance(noise_multiplier, Tensor) or noise_multiplier > 0
     if noisy:
         source = get_global_generator() if generator is None else generator
@@ -106,8 +91,8 @@ def clipped_gradients(
     return each.sources.pack(sums)
 
 
-def _sums(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
+def _sums(each: PerExample, factors: Tensor) -> list[Tensor]:
     if hasattr(each, "program"):
-        return weighted(each, stop_gradient(cast(factors, each.loss_type)), chunk)
+        return weighted(each, stop_gradient(cast(factors, each.loss_type)))
     columns = zip(*each.one_by_one, strict=True)
     return [add_n([d * cast(factors[i], d.dtype) for i, d in enumerate(column)]) for column in columns]

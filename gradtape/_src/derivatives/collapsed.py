@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.core.engine import engine, execution, tracing
-from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf
+from gradtape._src.core.base.reaching import reached
+from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
@@ -25,10 +26,7 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
     """Record the sum of the one result of a Program over the rows of the input at `place`."""
-    key = ("collapsed", place)
-    if key not in program.derived:
-        program.derived[key] = _split(flat(program), -1 - place)
-    terms, rest = program.derived[key]
+    terms, rest = _split(program, place)
     rows = call_vectorized(terms, inputs, [i == place for i in range(len(inputs))])
     shapes = [a.shape for a in rest.parameters[arity(rest) - len(rows) : arity(rest)]]
     sums = [reshape(reduce_sum(EagerTensor(n), 0), shape).node for n, shape in zip(rows, shapes, strict=True)]
@@ -37,24 +35,22 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
     return EagerTensor(node)
 
 
-def _split(program: Program, direction: int) -> tuple[Program, Program]:
+@memoized
+def _split(program: Program, place: int) -> tuple[Program, Program]:
     """Return two Programs: of the terms to sum, and of the result, from the other parameters and the sums."""
-    moving, linear = {direction}, set()
-    terms: dict[int, None] = {}  # in the order of discovery
+    program, direction = flat(program), -1 - place
+    moving = {direction}
     for index, (_, _, *references) in enumerate(program.keys):
         if not moving.isdisjoint(references):
             moving.add(index)
-    waiting = list(program.outputs)
-    while waiting:
-        reference = waiting.pop()
-        if reference in terms or reference in linear:
-            continue
-        if reference >= 0 and reference in moving and _is_linear(program, reference, moving):
-            linear.add(reference)
-            waiting.extend([r for r in program.keys[reference][2:] if r in moving])
-        else:
-            terms[reference] = None
-    return _summed(program, list(terms), moving, direction)
+
+    def passed_on(reference: int) -> list[int]:
+        """Return the moving inputs of a linear op; none for a term."""
+        linear = reference >= 0 and reference in moving and _is_linear(program, reference, moving)
+        return [r for r in program.keys[reference][2:] if r in moving] if linear else []
+
+    terms = [r for r in reached(program.outputs, passed_on) if not passed_on(r)]
+    return _summed(program, terms, moving, direction)
 
 
 def _summed(program: Program, terms: list[int], moving: set[int], direction: int) -> tuple[Program, Program]:
@@ -64,20 +60,19 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
     """
     products = {t: found for t in terms if (found := _product(program, t, moving)) is not None}
     wanted = list(dict.fromkeys([products[t][0] if t in products else (t,) for t in terms]))
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
+    parameters, place = program.parameters[: arity(program)], -1 - direction
+
+    def of_rows(*leaves: Node) -> list[Node]:
         known: dict[int, Any] = {}
         replayed(program, leaves, {}, known)
         # As vectors: XLA on a CPU would copy matrices of one row, and repeat sums of these for each column of a product.
         factors = [[reshape(EagerTensor(known[r]), [-1]) for r in places] for places in wanted]
-        nodes = [functools.reduce(operator.mul, parts).node for parts in factors]
-        of_rows = execution.intern(tracing.close(trace, nodes, leaves))
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        sums = {places: leaf(program.aval_of(places[0]), None) for places in wanted}
-        known = {}
+        return [functools.reduce(operator.mul, parts).node for parts in factors]
+
+    def of_sums(*inputs: Node) -> list[Node]:
+        others, sums = inputs[: len(parameters) - 1], dict(zip(wanted, inputs[len(parameters) - 1 :], strict=True))
+        leaves = [*others[:place], leaf(parameters[place], None), *others[place:]]
+        known: dict[int, Any] = {}
         replayed(program, leaves, {}, known)
         given = {places[0]: total for places, total in sums.items() if len(places) == 1}
         for term, (places, chain) in products.items():
@@ -87,9 +82,11 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
                 op, attrs, *references = program.keys[index]
                 along[index] = engine.record(op, tuple([along.get(r, known[r]) for r in references]), attrs)
             given[term] = along[term]
-        results = replayed(program, leaves, given, {})
-        kept = [x for i, x in enumerate(leaves) if -1 - i != direction]
-        return of_rows, execution.intern(tracing.close(trace, results, [*kept, *sums.values()]))
+        return replayed(program, leaves, given, {})
+
+    summed = [program.aval_of(places[0]) for places in wanted]
+    of_others = [*parameters[:place], *parameters[place + 1 :], *summed]
+    return tracing.program_of(of_rows, parameters), tracing.program_of(of_sums, of_others)
 
 
 def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, int], list[int]] | None:
@@ -98,28 +95,20 @@ def _product(program: Program, term: int, moving: set[int]) -> tuple[tuple[int, 
         return None
     chain, bases = [term], []
     for reference in program.keys[term][2:]:
-        found, waiting = set(), [reference]
-        while waiting:
-            at = waiting.pop()
-            moved = [r for r in program.keys[at][2:] if r in moving] if at >= 0 else []
-            of = program.aval_of(at)
-            if (
-                moved
-                and of is program.aval_of(term)
-                and _scales(program, at, moving)
-                and all(program.aval_of(r) is of for r in moved)
-            ):
-                chain.append(at)
-                waiting += moved
-            else:
-                found.add(at)
-        bases += found
+        between = list(reached([reference], lambda at: _scaled(program, at, moving, program.aval_of(term))))
+        scaled = [at for at in between if _scaled(program, at, moving, program.aval_of(term))]
+        chain += scaled
+        bases += [at for at in between if at not in scaled]
     alike = all(b in moving and program.aval_of(b) is program.aval_of(term) for b in bases)
     return ((bases[0], bases[1]), sorted(set(chain))) if alike and len(set(bases)) == len(bases) == 2 else None
 
 
-def _scales(program: Program, index: int, moving: set[int]) -> bool:
-    return Trait.ARITHMETIC in program.keys[index][0].traits and _is_linear(program, index, moving)
+def _scaled(program: Program, at: int, moving: set[int], of: Any) -> list[int]:
+    """Return the moving inputs of an elementwise op that is linear in them, all of one shape and dtype; else none."""
+    moved = [r for r in program.keys[at][2:] if r in moving] if at >= 0 else []
+    alike = all(program.aval_of(r) is of for r in (at, *moved))
+    linear = alike and moved and Trait.ARITHMETIC in program.keys[at][0].traits and _is_linear(program, at, moving)
+    return moved if linear else []
 
 
 def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
@@ -133,10 +122,7 @@ def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
 
 def flat(program: Program) -> Program:
     """Inline the calls of a Program."""
-    with tracing.inner() as trace:
-        trace.overrides = None
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        return execution.intern(tracing.close(trace, replayed(program, leaves, {}), leaves))
+    return tracing.program_of(lambda *given: replayed(program, given, {}), program.parameters[: arity(program)])
 
 
 def replayed(

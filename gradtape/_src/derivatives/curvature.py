@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
+from gradtape._src.autodiff.vectorized import call_vectorized, called_on_rows
 from gradtape._src.control.built import built
 from gradtape._src.core.base.public import public
-from gradtape._src.core.engine import execution, tracing
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import Aval
 from gradtape._src.derivatives.evaluation import inexact
 from gradtape._src.derivatives.ghost import FACTORS, Factors
-from gradtape._src.derivatives.implicit import gradient_of
-from gradtape._src.derivatives.linear_solve import Unknowns, slope_of
+from gradtape._src.derivatives.linear_solve import Unknowns
 from gradtape._src.derivatives.per_example import NotTraceable, PerExample
+from gradtape._src.derivatives.slopes import gradient_of, slope_of
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, transpose, zeros
 from gradtape._src.ops.linalg.decompositions import eigh
@@ -35,8 +36,7 @@ class Outputs(PerExample):
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
         """Return the results for one example, whose tensors are `rows`, as a vector."""
-        given = self.examples.pack(rows)
-        result = self.function(*given) if self.several else self.function(given)
+        result = self.examples.call(self.function, rows)
         if not (isinstance(result, Tensor) and inexact(result)):
             raise ValueError(f"f must return one floating tensor, the results for one example; it returned {result!r}.")
         self.shape = extents_of(result)
@@ -54,17 +54,16 @@ def _square(x: Tensor) -> Tensor:
     return squared
 
 
-def _made(gradients: Program, key: str, make: Callable[[Node], list[Tensor]]) -> tuple[Program, list[int]]:
+@memoized
+def _made(gradients: Program, make: Callable[[Node], list[Tensor]]) -> tuple[Program, list[int]]:
     """Return a Program that applies `make` to each output of `gradients`, and the number of results for each."""
-    if key not in gradients.derived:
-        with tracing.inner() as inner:
-            inner.overrides = None
-            parameters = [leaf(a, None) for a in gradients.parameters[: arity(gradients)]]
-            made = [make(node) for node in tracing.inline(gradients, parameters)]
-            program = execution.intern(tracing.close(inner, [x.node for results in made for x in results], parameters))
-        gradients.derived[key] = program, [len(results) for results in made]
-    known: tuple[Program, list[int]] = gradients.derived[key]
-    return known
+    made: list[list[Tensor]] = []
+
+    def record(*given: Node) -> list[Node]:
+        made.extend([make(node) for node in tracing.inline(gradients, given)])
+        return [x.node for results in made for x in results]
+
+    return tracing.program_of(record, gradients.parameters[: arity(gradients)]), list(map(len, made))
 
 
 def _squares(gradient: Node) -> list[Tensor]:
@@ -75,24 +74,13 @@ def _squares(gradient: Node) -> list[Tensor]:
     return [_square(EagerTensor(gradient))]
 
 
-def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
+def _mean_of_squares(each: PerExample, seeds: Tensor) -> Any:
     """Return the mean over examples of the sum over seeds of the squares of gradients. `seeds`: [examples, seeds, …results]."""
     program, where = each.gradient_program()
     results: list[Tensor] = []
     if program.outputs:
-        squares, counts = _made(program, "squares", _squares)
-        of_one = [*program.parameters[: arity(program) - 1], seeds.node.aval]
-        of_one[-1] = seeds[0].node.aval
-
-        def rows(*given: Tensor) -> list[Tensor]:
-            nodes = iter(call_vectorized(squares, [x.node for x in given], [False] * (len(given) - 1) + [True]))
-            found = [[EagerTensor(next(nodes)) for _ in range(count)] for count in counts]
-            return [x for parts in found for x in ([reduce_sum(parts[0], 0)] if len(parts) == 1 else parts)]
-
-        key = ("sums of squares", extents_of(seeds)[1])
-        if key not in program.derived:
-            program.derived[key] = built(rows, of_one)
-        stacked = iter(each.call(program.derived[key], [seeds], chunk))
+        _, counts = _made(program, _squares)
+        stacked = iter(each.call(_sums_of_squares(program, seeds[0].node.aval), seeds))
         avals = [program.aval_of(r) for r in program.outputs]
         for count, of in zip(counts, avals, strict=True):
             first = next(stacked)
@@ -103,6 +91,19 @@ def _mean_of_squares(each: PerExample, seeds: Tensor, chunk: int | None) -> Any:
             results.append(reshape(matmul(a, b, transpose_a=True) / each.count, of.shape))
     unused = [zeros(extents_of(x), x.dtype) for x in each.sources.leaves]
     return each.sources.pack([z if p is None else results[p] for z, p in zip(unused, where, strict=True)])
+
+
+@memoized
+def _sums_of_squares(gradients: Program, seeds: Aval) -> Program:
+    """Return the Program of the sums over seeds of `_squares`; where there are two factors, of their rows."""
+    squares, counts = _made(gradients, _squares)
+
+    def rows(*given: Tensor) -> list[Tensor]:
+        nodes = iter(call_vectorized(squares, [x.node for x in given], [False] * (len(given) - 1) + [True]))
+        found = [[EagerTensor(next(nodes)) for _ in range(count)] for count in counts]
+        return [x for parts in found for x in ([reduce_sum(parts[0], 0)] if len(parts) == 1 else parts)]
+
+    return built(rows, [*gradients.parameters[: arity(gradients) - 1], seeds])
 
 
 @public
@@ -122,13 +123,12 @@ def fisher_diagonal(
     >>> tf.autodiff.fisher_diagonal(lambda x: tf.reduce_sum(x * w), w, x).numpy().tolist()
     [0.5, 4.5]
     """
-    check_chunk(chunk_size)
-    each = PerExample(loss_fn, sources, examples, keep_axis)
+    each = PerExample(loss_fn, sources, examples, keep_axis, chunk_size)
     try:
         each.trace()
     except NotTraceable:
         return each.sources.pack([add_n([_square(d) for d in c]) / each.count for c in zip(*each.one_by_one, strict=True)])
-    return _mean_of_squares(each, ones([each.count, 1], each.loss_type), chunk_size)
+    return _mean_of_squares(each, ones([each.count, 1], each.loss_type))
 
 
 @public
@@ -155,29 +155,28 @@ def ggn_diagonal(
     >>> tf.autodiff.ggn_diagonal(lambda x: x * w * w, w, x).numpy().tolist()
     [2.0, 72.0]
     """
-    check_chunk(chunk_size)
-    each = _traced(Outputs(f, sources, examples, keep_axis), "f")
-    (results,) = each.call(each.program, chunk=chunk_size)
+    each = _traced(Outputs(f, sources, examples, keep_axis, chunk_size), "f")
+    (results,) = each.call(each.program)
     size = extents_of(results)[1]
     if loss is None:
         units: Tensor = eye(size, batch_shape=[each.count], dtype=results.dtype)
-        return _mean_of_squares(each, units, chunk_size)
+        return _mean_of_squares(each, units)
     function, used = Unknowns(reshape(results[0], each.shape), "ggn_diagonal").traced(loss, scalar=True)
-    curving = slope_of(gradient_of(function))
-    if "root" not in curving.derived:
-        curving.derived["root"] = built(lambda *given: [_root(curving, given)], curving.parameters[1 : arity(curving)])
-    (seeds,) = call_vectorized(curving.derived["root"], [results.node, *used], [True, *[False] * len(used)], chunk_size)
-    return _mean_of_squares(each, EagerTensor(seeds), chunk_size)
+    root = _root(slope_of(gradient_of(function)))
+    return _mean_of_squares(each, called_on_rows(root, results, used, chunk_size))
 
 
-def _root(curving: Program, given: Sequence[Tensor]) -> Tensor:
-    """Return S with SᵀS = H, for the Hessian H whose products with vectors the Program `curving` computes."""
-    units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
-    (rows,) = call_vectorized(curving, [units.node, *[x.node for x in given]], [True, *[False] * len(given)])
-    matrix = EagerTensor(rows)
-    values, vectors = eigh(0.5 * (matrix + transpose(matrix)))
-    root: Tensor = transpose(vectors) * expand_dims(sqrt(maximum(values, 0.0)), 1)
-    return root
+@memoized
+def _root(curving: Program) -> Program:
+    """Return the Program of S with SᵀS = H, for the Hessian H whose products with vectors the Program `curving` computes."""
+
+    def root(*given: Tensor) -> list[Tensor]:
+        units = eye(extents_of(given[0])[0], dtype=given[0].dtype)
+        matrix = called_on_rows(curving, units, [x.node for x in given])
+        values, vectors = eigh(0.5 * (matrix + transpose(matrix)))
+        return [transpose(vectors) * expand_dims(sqrt(maximum(values, 0.0)), 1)]
+
+    return built(root, curving.parameters[1 : arity(curving)])
 
 
 def _traced(each: Any, name: str) -> Any:
@@ -222,15 +221,14 @@ def kfac_factors(
     >>> print(a.numpy().tolist(), b.numpy().tolist())
     [[0.5, 0.0], [0.0, 4.5]] [[1.0]]
     """
-    check_chunk(chunk_size)
-    each = _traced(PerExample(loss_fn, sources, examples, keep_axis), "loss_fn")
+    each = _traced(PerExample(loss_fn, sources, examples, keep_axis, chunk_size), "loss_fn")
     program, where = each.gradient_program()
-    made, counts = _made(program, "kronecker", _kronecker)
+    made, counts = _made(program, _kronecker)
     for source, place in zip(each.sources.leaves, where, strict=True):
         if place is None or not counts[place]:
             name = getattr(source, "name", "a tensor")
             why = "loss_fn does not use it" if place is None else "its gradient is no product of two factors"
             raise ValueError(f"There are no factors of {name}, of shape {source.shape}: {why}. Leave it out of `sources`.")
-    found = iter(each.call(made, [ones([each.count], each.loss_type)], chunk_size))
+    found = iter(each.call(made, ones([each.count], each.loss_type)))
     pairs = [tuple([reduce_mean(next(found), 0) for _ in range(count)]) for count in counts]
     return each.sources.pack([pairs[place] for place in where])

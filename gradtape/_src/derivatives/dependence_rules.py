@@ -82,11 +82,12 @@ def taken(dependence: Any, numbers: np.ndarray) -> Any:
     return dependence[numbers]
 
 
-def gathered(dependence: Any, groups: np.ndarray, count: int) -> Any:
-    """Return `count` unions of rows: row i goes into union `groups[i]`."""
+def gathered(dependence: Any, groups: np.ndarray, count: int, of: np.ndarray | None = None) -> Any:
+    """Return `count` unions of rows: row `of[i]` goes into union `groups[i]`; by default row i."""
     groups = np.asarray(groups).reshape(-1)
-    ones = np.ones(len(groups), bool)
-    return sparse.csr_matrix((ones, (groups, np.arange(len(groups)))), (count, len(groups)), dtype=bool) @ dependence
+    of = np.arange(len(groups)) if of is None else of.reshape(-1)
+    pairs = (np.ones(len(groups), bool), (groups, of))
+    return sparse.csr_matrix(pairs, (count, dependence.shape[0]), dtype=bool) @ dependence
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -157,13 +158,18 @@ def _padded(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     return [taken(x.dependence, numbers)]
 
 
-def _rearranged(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Apply a primitive that only moves elements of its inputs, which are numbered across all inputs."""
+def _stacked(inputs: Sequence[Value]) -> tuple[Any, list[np.ndarray]]:
+    """Return the dependence of the elements of all inputs, and the numbers of each input's elements among them."""
     width = next(x.dependence.shape[1] for x in inputs if x.dependence is not None)
     parts = [empty(math.prod(x.shape), width) if x.dependence is None else x.dependence for x in inputs]
     starts = np.cumsum([0, *[p.shape[0] for p in parts]])
-    numbers = equation.primitive.bind(*[x.numbers + s for x, s in zip(inputs, starts, strict=False)], **equation.params)
-    return [taken(sparse.vstack(parts, "csr"), numbers)]
+    return sparse.vstack(parts, "csr"), [x.numbers + s for x, s in zip(inputs, starts, strict=False)]
+
+
+def _rearranged(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """Apply a primitive that only moves elements of its inputs, which are numbered across all inputs."""
+    dependence, numbers = _stacked(inputs)
+    return [taken(dependence, equation.primitive.bind(*numbers, **equation.params))]
 
 
 def _split(equation: Any, inputs: Sequence[Value]) -> list[Any]:
@@ -189,11 +195,10 @@ def _updated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     x, update, *places = (inputs[0], inputs[2], inputs[1]) if scatter else inputs
     if any(p.dependence is not None for p in places):
         raise Unknown
-    width = next(v.dependence.shape[1] for v in (x, update) if v.dependence is not None)
-    both = [empty(math.prod(v.shape), width) if v.dependence is None else v.dependence for v in (x, update)]
-    numbered = [x.numbers, update.numbers + both[0].shape[0], *[p.known() for p in places]]
-    numbers = equation.primitive.bind(*[numbered[i] for i in ((0, 2, 1) if scatter else range(len(numbered)))], **equation.params)
-    return [taken(sparse.vstack(both, "csr"), numbers)]
+    dependence, (of_x, of_update) = _stacked([x, update])
+    at = [p.known() for p in places]
+    numbers = equation.primitive.bind(*([of_x, *at, of_update] if scatter else [of_x, of_update, *at]), **equation.params)
+    return [taken(dependence, numbers)]
 
 
 def _scattered(equation: Any, inputs: Sequence[Value]) -> list[Any]:
@@ -249,9 +254,7 @@ def _accumulated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     before = np.tri(extent, dtype=bool)
     before = before.T if equation.params["reverse"] else before
     to, of = np.nonzero(before)
-    rows, columns = numbers[:, to].reshape(-1), numbers[:, of].reshape(-1)
-    size = x.numbers.size
-    return [sparse.csr_matrix((np.ones(len(rows), bool), (rows, columns)), (size, size), dtype=bool) @ x.dependence]
+    return [gathered(x.dependence, numbers[:, to], x.numbers.size, numbers[:, of])]
 
 
 def _along(equation: Any, inputs: Sequence[Value]) -> list[Any]:
@@ -284,9 +287,8 @@ def _windowed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
         numbers = np.moveaxis(numbers, axis + 1, -1)
     (out,) = [v.aval for v in equation.outvars]
     of = numbers.reshape(out.size, -1)
-    to = np.broadcast_to(np.arange(out.size)[:, None], of.shape)[of >= 0]
-    pairs = (np.ones(len(to), bool), (to, of[of >= 0]))
-    return [sparse.csr_matrix(pairs, (out.size, x.numbers.size), dtype=bool) @ x.dependence]
+    to = np.broadcast_to(np.arange(out.size)[:, None], of.shape)
+    return [gathered(x.dependence, to[of >= 0], out.size, of[of >= 0])]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -306,8 +308,7 @@ def blockwise(inputs: Sequence[Value], shapes: Sequence[tuple[int, ...]], batche
             continue
         of = np.broadcast_to(x.numbers, (*batch, *x.shape[-2:])) if i < len(first) else np.tile(x.numbers.reshape(-1), (count, 1))
         to = np.repeat(np.arange(count), of.size // max(count, 1))
-        pairs = (np.ones(of.size, bool), (to, of.reshape(-1)))
-        blocks.append(sparse.csr_matrix(pairs, (count, x.numbers.size), dtype=bool) @ x.dependence)
+        blocks.append(gathered(x.dependence, to, count, of))
     total = union(blocks)
     return [taken(total, np.repeat(np.arange(count), math.prod(shape) // max(count, 1))) for shape in shapes]
 
@@ -337,9 +338,8 @@ def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
                 weights = np.asarray(other.known()).transpose(orders[1 - side]).reshape(weights.shape) != 0
         batch, row, step = np.nonzero(weights)
         numbers = x.numbers.transpose(orders[side]).reshape(extents[side])
-        to = (results if side == 0 else results.transpose(0, 2, 1))[batch, :, row].reshape(-1)
-        pairs = (np.ones(len(to), bool), (to, numbers[batch, :, step].reshape(-1)))
-        parts.append(sparse.csr_matrix(pairs, (out.size, x.numbers.size), dtype=bool) @ x.dependence)
+        to = (results if side == 0 else results.transpose(0, 2, 1))[batch, :, row]
+        parts.append(gathered(x.dependence, to, out.size, numbers[batch, :, step]))
     return [union(parts)]
 
 
@@ -365,11 +365,8 @@ def _convolved(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     found = found.reshape(batch, groups, -1, *space)
     results = np.moveaxis(np.arange(out.size).reshape(out.shape), [*spec.out_spec], range(out.ndim))
     results = results.reshape(batch, groups, -1, *space)
-    to = np.broadcast_to(results[:, :, :, None], (*results.shape[:3], found.shape[2], *space)).reshape(-1)
-    of = np.broadcast_to(found[:, :, None], (*results.shape[:3], found.shape[2], *space)).reshape(-1)
-    inside = of > 0
-    pairs = (np.ones(inside.sum(), bool), (to[inside], of[inside] - 1))
-    return [sparse.csr_matrix(pairs, (out.size, image.numbers.size), dtype=bool) @ image.dependence]
+    to, of = np.broadcast_arrays(results[:, :, :, None], found[:, :, None])
+    return [gathered(image.dependence, to[of > 0], out.size, of[of > 0] - 1)]
 
 
 RULES: dict[str, Callable[[Any, Sequence[Value]], list[Any]]] = {

@@ -7,8 +7,6 @@ from typing import Any
 
 from gradtape._src.autodiff.forward import ForwardAccumulator
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
-from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.programs.program import leaf
 from gradtape._src.core.tensors import nest
@@ -16,6 +14,7 @@ from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.derivatives.collapsed import summed_over
+from gradtape._src.derivatives.evaluation import check_function, traced
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import identity, ones, reshape
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -23,8 +22,7 @@ from gradtape._src.ops.math.reduction import reduce_sum
 
 def _point(f: Callable[[Any], Any], x: Any, what: str) -> Tensor:
     """Copy a point to a tensor of its own; raise TypeError or ValueError for a bad call."""
-    if not callable(f):
-        raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
+    check_function(f)
     point: Tensor = identity(tensor(x))
     if not point.dtype.is_floating:
         raise ValueError(f"tf.autodiff.{what} is with respect to floating numbers, received {point.dtype.name}.")
@@ -89,14 +87,7 @@ def laplacian(f: Callable[[Any], Any], x: Any, chunk_size: int | None = None) ->
             raise ValueError(f"tf.autodiff.laplacian needs a function that returns one tensor; it returned {found!r}.")
         return found
 
-    try:
-        body = trace(second, [at, along], Scope(True, creates=False))
-    except LOOKS_AT_VALUES as error:
-        raise NotImplementedError(
-            f"The function is traced, and it looks at values: {error} Choose by tf.where or tf.cond."
-        ) from None
-    if body.program.effects or body.written:
-        raise ValueError("The function must be pure: it assigns variables or has effects.")
+    body = traced(second, [at, along], "The function", draws=True)
     n = point.node.aval.size
     units = reshape(eye(n, dtype=point.dtype), (n, *extents_of(point)))
     inputs = body.inputs([point.node, units.node])

@@ -12,7 +12,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact, sources_of
+from gradtape._src.derivatives.evaluation import Evaluation, Point, check_count, inexact, sources_of
 from gradtape._src.derivatives.products import gradients_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import eye
@@ -66,7 +66,7 @@ def hessian_trace(
     >>> float(tf.autodiff.hessian_trace(lambda x: tf.reduce_sum(x**3), x))
     18.0
     """
-    check_samples(samples)
+    check_count("samples", samples)
     matrix = Hessian(f, args, sources, "hessian_trace", chunk_size)
     vectors = matrix.signs(samples, seed)
     return _total([reduce_sum(v * d) / samples for v, d in zip(vectors, matrix.products(vectors), strict=True)])
@@ -94,7 +94,7 @@ def hessian_norm(
     >>> round(float(tf.autodiff.hessian_norm(lambda x: tf.reduce_sum(x * x), x)) ** 2, 3)
     8.0
     """
-    check_samples(samples)
+    check_count("samples", samples)
     if method == "products":
         matrix = Hessian(f, args, sources, "hessian_norm", chunk_size)
         parts = matrix.products(matrix.signs(samples, seed))
@@ -102,8 +102,8 @@ def hessian_norm(
     if method != "differences":
         raise ValueError(f"method must be 'products' or 'differences', received {method!r}.")
     gradients = gradients_of(f, sources, "hessian_norm")
-    several = type(args) is tuple or type(args) is list
-    given = Nest(args) if sources is None else sources_of(sources)
+    point = Point(args)
+    given = point if sources is None else sources_of(sources)
     given.leaves = [x if isinstance(x, (Stored, bool, int)) or x is None else tensor(x) for x in given.leaves]
     wanted = [i for i, x in enumerate(given.leaves) if inexact(x)]
     total = []
@@ -115,11 +115,10 @@ def hessian_norm(
                 leaves = list(given.leaves)
                 for i, v in zip(wanted, signs, strict=True):
                     leaves[i] = leaves[i] + signed * v
-                moved = given.pack(leaves)
-                ends.append(gradients(*moved) if several else gradients(moved))
+                ends.append(point.call(gradients, leaves))
             else:
                 with _moved([given.leaves[i] for i in wanted], [signed * v for v in signs]):
-                    ends.append(gradients(*args) if several else gradients(args))
+                    ends.append(point.call(gradients, point.leaves))
         total += [reduce_sum(((a - b) / (2 * step)) ** 2) / samples for a, b in zip(*ends, strict=True)]
     return sqrt(_total(total))
 
@@ -152,10 +151,10 @@ def hessian_diagonal(
             (block,) = matrix.products([units], only=i)
             found.append(reshape(diag_part(reshape(block, (size, size))), extents_of(x)))
     else:
-        check_samples(samples)
+        check_count("samples", samples)
         vectors = matrix.signs(samples, seed)
         found = [reduce_mean(v * d, axis=0) for v, d in zip(vectors, matrix.products(vectors), strict=True)]
-    return matrix.at.sources.pack(matrix.at.among_sources(found))
+    return matrix.at.pack(found)
 
 
 def signs_of(shape: Any, dtype: Any, seed: int | None, position: Any) -> Tensor:
@@ -172,13 +171,6 @@ def _total(parts: Sequence[Tensor]) -> Tensor:
     dtype = parts[0].dtype
     total: Tensor = add_n([cast(p, dtype) for p in parts])
     return total
-
-
-def check_samples(samples: int, what: str = "samples", least: int = 1) -> None:
-    """Raise ValueError if a number, such as that of samples, is not an int or is below `least`."""
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < least:
-        expected = "a positive int" if least == 1 else f"an int of at least {least}"
-        raise ValueError(f"{what} must be {expected}, received {samples!r}.")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The evaluation of a function at a point under a tape, as the first step of every derivative."""
+"""The evaluation of a function at a point under a tape, or its trace, as the first step of every derivative."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.scope import Scope, Traced, trace
 from gradtape._src.core.base import hooks
+from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
@@ -51,6 +54,21 @@ class Nest:
         return result
 
 
+class Point(Nest):
+    """The arguments of a function at a point: several if they are a tuple or a list, else one."""
+
+    __slots__ = ("_several",)
+
+    def __init__(self, args: Any) -> None:
+        super().__init__(args)
+        self._several = type(args) is tuple or type(args) is list
+
+    def call(self, f: Callable[..., Any], leaves: Any) -> Any:
+        """Call a function with other leaves in this structure."""
+        given = self.pack(leaves)
+        return f(*given) if self._several else f(given)
+
+
 class Evaluation:
     """The evaluation `f(*args)` for a derivative: a persistent tape, the sources, the results.
 
@@ -66,12 +84,9 @@ class Evaluation:
     result: Any
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any = None) -> None:
-        if not callable(f):
-            raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
-        several = type(args) is tuple or type(args) is list
-        flat = Nest(args)
+        check_function(f)
+        flat = Point(args)
         flat.leaves = [own(x) for x in flat.leaves]
-        given = flat.pack(flat.leaves)
         if sources is None:
             self.sources = flat
             if not flat.leaves:
@@ -88,7 +103,7 @@ class Evaluation:
         last_exit = journal.exits[-1] if journal.exits else None
         with self.tape:
             self.tape.watch(self.active)
-            self.result = f(*given) if several else f(given)
+            self.result = flat.call(f, flat.leaves)
         self.targets = Nest(self.result)
         if journal.exits and journal.exits[-1] is not last_exit:
             _check_recorded(self.targets.leaves)
@@ -99,12 +114,12 @@ class Evaluation:
         """The sources that have a derivative."""
         return [self.sources.leaves[i] for i in self.wanted]
 
-    def among_sources(self, results: Any) -> list[Any]:
-        """Return results for the active sources, with None for the others in between."""
+    def pack(self, results: Any) -> Any:
+        """Pack results for the active sources in the structure of all, with None for the others."""
         complete: list[Any] = [None] * len(self.sources.leaves)
         for i, result in zip(self.wanted, results, strict=True):
             complete[i] = result
-        return complete
+        return self.sources.pack(complete)
 
     def scalar(self, what: str) -> Tensor:
         """Return the function's result if it is one scalar; else raise ValueError."""
@@ -116,6 +131,40 @@ class Evaluation:
             )
         target: Tensor = self.targets.leaves[0]
         return target
+
+
+def traced(run: Callable[[], Any], parameters: Sequence[Node], name: str, draws: bool = False) -> Traced:
+    """Trace a function of the user, called `name` in errors, that is pure; it may draw random numbers if `draws` is set.
+
+    Raises NotImplementedError if it looks at values, ValueError if it has effects.
+    """
+    try:
+        body = trace(run, parameters, Scope(True, creates=False))
+    except LOOKS_AT_VALUES as error:
+        raise NotImplementedError(f"{name} is traced, and it looks at values: {error} Choose by tf.where or tf.cond.") from None
+    if body.program.effects or body.written or (body.draws and not draws):
+        also = "" if draws else ", draws random numbers"
+        raise ValueError(f"{name} must be pure: it assigns variables{also} or has effects.")
+    return body
+
+
+def places_of(sources: Sequence[Any], body: Traced, first: int) -> list[int | None]:
+    """Return the positions of variables and tensors among a function's parameters, behind its `first`; None if it uses none."""
+    known = {id(x): first + i for i, x in enumerate((*body.variables, *body.captures))}
+    return [known.get(id(x if isinstance(x, Variable) else x.node)) for x in sources]
+
+
+def check_function(f: Any) -> None:
+    """Raise TypeError if the first argument of a call is not a function."""
+    if not callable(f):
+        raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
+
+
+def check_count(what: str, count: Any, least: int = 1) -> None:
+    """Raise ValueError if a number, such as that of samples, is not an int or is below `least`."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < least:
+        expected = "a positive int" if least == 1 else f"an int of at least {least}"
+        raise ValueError(f"{what} must be {expected}, received {count!r}.")
 
 
 def inexact(x: Any) -> bool:

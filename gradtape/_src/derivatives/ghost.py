@@ -13,9 +13,10 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradtape._src.core.engine import execution, tracing
+from gradtape._src.core.engine import tracing
 from gradtape._src.core.programs.op import Op
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.program import Node, Program, memoized
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.dtypes import float32
@@ -42,19 +43,14 @@ class Factors(NamedTuple):
     size: int  # number of elements of A
 
 
+@memoized
 def norms_program(gradients: Program) -> Program:
     """Return the Program of the squared norm of each output of `gradients`, with its parameters."""
-    known: Program | None = gradients.derived.get("squared norms")
-    if known is None:
-        count = len(gradients.parameters) - len(gradients.constants)
-        with tracing.inner() as inner:
-            inner.overrides = None
-            parameters = [leaf(a, None) for a in gradients.parameters[:count]]
-            outputs = tracing.inline(gradients, parameters)
-            results = [squared_norm(node).node for node in outputs]
-            known = execution.intern(tracing.close(inner, results, parameters))
-        gradients.derived["squared norms"] = known
-    return known
+
+    def norms(*given: Node) -> list[Node]:
+        return [squared_norm(node).node for node in tracing.inline(gradients, given)]
+
+    return tracing.program_of(norms, gradients.parameters[: arity(gradients)])
 
 
 def squared_norm(gradient: Node) -> Tensor:
@@ -64,7 +60,7 @@ def squared_norm(gradient: Node) -> Tensor:
         steps = sum([int(extents_of(p.b)[0]) for p in parts])
         if steps * steps + sum([p.size for p in parts]) < gradient.aval.size:
             return _by_grams(parts)
-    return _squares(EagerTensor(gradient))
+    return sum_of_squares(EagerTensor(gradient))
 
 
 def factors_of(gradient: Node) -> list[Factors]:
@@ -172,7 +168,7 @@ def _by_grams(parts: list[Factors]) -> Tensor:
         return _sum(same * matmul(b, b, adjoint_b=True))
     a = _rows([p.a for p in parts])
     if extents_of(a)[0] == 1:
-        return _squares(a) * _squares(b)
+        return sum_of_squares(a) * sum_of_squares(b)
     return _sum(matmul(a, a, adjoint_b=True) * conj(matmul(b, b, adjoint_b=True)))
 
 
@@ -186,7 +182,8 @@ def _wide(x: Tensor) -> Tensor:
     return cast(x, float32) if x.dtype.is_floating and x.dtype.size < 4 else x
 
 
-def _squares(x: Tensor) -> Tensor:
+def sum_of_squares(x: Tensor) -> Tensor:
+    """Return the sum of the squares of the elements' absolute values, in at least 32 bits."""
     x = _wide(x)
     return _sum(x * conj(x))
 

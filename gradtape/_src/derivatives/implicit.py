@@ -12,27 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation
+from gradtape._src.autodiff.backward import Operation, pulled_back
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Program
+from gradtape._src.core.programs.program import Program, memoized
 from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import aval
-from gradtape._src.derivatives.linear_solve import (
-    Unknowns,
-    adjoint_of,
-    approximate,
-    checked,
-    pulled_back,
-    slope_of,
-    solved,
-)
+from gradtape._src.derivatives.evaluation import check_count
+from gradtape._src.derivatives.linear_solve import Unknowns, approximate, checked, solved
+from gradtape._src.derivatives.slopes import adjoint_of, gradient_of, slope_of
 from gradtape._src.derivatives.sparsity import Sparsity
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import fill
@@ -66,7 +60,7 @@ def _gradient(op: Operation, dz: Tensor, _: Tensor) -> list[Any]:
     _, function, pattern, contracts = op.entry.node.attrs
     z, used = op.outputs[0].node, op.entry.inputs[1:]
     u = solved(slope_of(function), [dz.node, z, *used], pattern and pattern.transposed, contracts)
-    return pulled_back(function, [z, *used], -u, op.needed)
+    return pulled_back(function, [z, *used], [-u], [False, *op.needed[1:]])
 
 
 class Search(NamedTuple):
@@ -128,31 +122,28 @@ class Search(NamedTuple):
         return [where(done, z, fill(extents_of(z), tensor(np.nan, kind))), found]
 
 
+@memoized
 def _shifted(slope: Program) -> Program:
     """Return the Program (v, shift, z, captures…) → (H + shift) v, from that of H v."""
-    if "shifted" not in slope.derived:
-        v, *used = slope.parameters[: arity(slope)]
-        slope.derived["shifted"] = built(
-            lambda v, shift, *used: [called(slope, v, *used) + shift * v], [v, aval((), v.dtype), *used]
-        )
-    program: Program = slope.derived["shifted"]
-    return program
+    v, *used = slope.parameters[: arity(slope)]
+    return built(lambda v, shift, *used: [called(slope, v, *used) + shift * v], [v, aval((), v.dtype), *used])
+
+
+@memoized
+def _searching(function: Program, search: Search) -> Program:
+    return built(search.run, function.parameters[: arity(function)])
 
 
 def _found(search: Search, unknowns: Unknowns, used: list[Any]) -> Any:
     """Record the search and the check of its status; return the solution."""
-    key, derived = ("search", *search[2:]), search.function.derived
-    if key not in derived:
-        derived[key] = built(search.run, search.function.parameters[: arity(search.function)])
-    attrs = Solution(derived[key], search.function, search.pattern, not search.newton)
+    attrs = Solution(_searching(search.function, search), search.function, search.pattern, not search.newton)
     nodes = engine.elements(engine.record(IMPLICIT, (unknowns.vector.node, *used), attrs))
     z, found = map(EagerTensor, nodes)
     return unknowns.pack(checked(z, found, what=search.what))
 
 
 def _options(start: Tensor, max_steps: int, tolerance: float | None) -> tuple[int, float]:
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
+    check_count("max_steps", max_steps)
     if tolerance is None:
         tolerance = float(np.finfo(start.dtype.as_numpy_dtype).eps) ** (2 / 3)
     if not 0.0 < tolerance < 1.0:
@@ -228,13 +219,3 @@ def argmin(f: Callable[[Any], Any], start: Any, max_steps: int = 200, tolerance:
     options = _options(unknowns.vector, max_steps, tolerance)
     objective, used = unknowns.traced(f, scalar=True)
     return _found(Search("argmin", gradient_of(objective), objective, True, *options), unknowns, used)
-
-
-def gradient_of(objective: Program) -> Program:
-    """Return the Program of the gradient of a scalar Program."""
-    if "gradient" not in objective.derived:
-        slope = slope_of(objective)
-        given = objective.parameters[: arity(objective)]
-        objective.derived["gradient"] = built(lambda z, *used: [called(slope, ones((), z.dtype), z, *used)], given)
-    program: Program = objective.derived["gradient"]
-    return program

@@ -40,11 +40,10 @@ def jacfwd(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_siz
 def _jacobian(at: Evaluation, mode: str | None, chunk_size: int | None) -> Any:
     results = []
     for target in at.targets.leaves:
+        found = [None] * len(at.wanted)
         if inexact(target):
             found = at.tape.jacobian(target, at.active, unconnected_gradients="zero", chunk_size=chunk_size, mode=mode)
-            results.append(at.sources.pack(at.among_sources(found)))
-        else:
-            results.append(at.sources.pack(at.among_sources([None] * len(at.wanted))))
+        results.append(at.pack(found))
     return at.targets.pack(results)
 
 
@@ -59,8 +58,4 @@ def hessian(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_si
     [[6.0, 4.0], [4.0, 0.0]]
     """
     at = Evaluation(gradients_of(f, sources, "hessian"), args, sources)
-    blocks = []
-    for target in at.targets.leaves:
-        found = at.tape.jacobian(target, at.active, unconnected_gradients="zero", chunk_size=chunk_size, mode="reverse")
-        blocks.append(at.sources.pack(at.among_sources(found)))
-    return at.sources.pack(at.among_sources(blocks))
+    return at.pack(_jacobian(at, "reverse", chunk_size))

@@ -12,23 +12,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, vjp_program
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.backward import Operation, pulled_back, vjp_program
+from gradtape._src.autodiff.vectorized import called_on_rows
 from gradtape._src.control.branch import cond
 from gradtape._src.control.built import built, called
 from gradtape._src.control.loop import while_loop
-from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
-from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.program import Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import aval
-from gradtape._src.derivatives.evaluation import Nest
+from gradtape._src.derivatives.evaluation import Nest, traced
+from gradtape._src.derivatives.slopes import adjoint_of
 from gradtape._src.derivatives.sparse_factors import by_sparse_factors
 from gradtape._src.derivatives.sparsity import Sparsity, stated
 from gradtape._src.ops.array.cast import cast
@@ -121,43 +120,8 @@ class Unknowns:
                 )
             return result
 
-        try:
-            body = trace(run, parameters, Scope(True, creates=False))
-        except LOOKS_AT_VALUES as error:
-            raise NotImplementedError(
-                f"{name} is traced, and it looks at values: {error} Choose by tf.where or tf.cond."
-            ) from None
-        if body.program.effects or body.draws or body.written:
-            raise ValueError(f"{name} must be pure: it assigns variables, draws random numbers or has effects.")
+        body = traced(run, parameters, name)
         return tracing.without_effects(body.program), list(body.inputs(parameters)[len(parameters) :])
-
-
-def adjoint_of(function: Program) -> Program:
-    """Return the transpose of a Program (x, captures…) → A x that is linear in x."""
-    if "adjoint" not in function.derived:
-        pulled, (place,) = vjp_program(function, (0,), (0,))
-        x, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
-        with tracing.inner() as inner:
-            inner.overrides = None
-            given = [zeros(x.aval.shape, x.aval.type).node, *used, x]
-            result = given[0] if place is None else tracing.inline(pulled, given)[place]
-            function.derived["adjoint"] = execution.intern(tracing.close(inner, [result], [x, *used]))
-    program: Program = function.derived["adjoint"]
-    return program
-
-
-def slope_of(function: Program) -> Program:
-    """Return the Program (v, z, captures…) → (∂F/∂z)ᵀ v of a function F(z), which may be scalar."""
-    if "slope" not in function.derived:
-        pulled, (place,) = vjp_program(function, (0,), (0,))
-        z, *used = [leaf(a, None) for a in function.parameters[: arity(function)]]
-        v = leaf(function.aval_of(function.outputs[0]), None)
-        with tracing.inner() as inner:
-            inner.overrides = None
-            result = zeros(z.aval.shape, z.aval.type).node if place is None else tracing.inline(pulled, [z, *used, v])[place]
-            function.derived["slope"] = execution.intern(tracing.close(inner, [result], [v, z, *used]))
-    program: Program = function.derived["slope"]
-    return program
 
 
 def approximate(
@@ -186,9 +150,7 @@ def approximate(
     if pattern is not None:
         x = by_sparse_factors(function, b, used, pattern)
     elif n <= DENSE:
-        nodes = [eye(n, dtype=b.dtype).node, *[x.node for x in used]]
-        (columns,) = call_vectorized(function, nodes, [True, *[False] * len(used)])
-        matrix = EagerTensor(columns)  # row i has column i
+        matrix = called_on_rows(function, eye(n, dtype=b.dtype), [x.node for x in used])  # row i has column i
         if definite:
             x = cholesky_solve(cholesky(matrix), expand_dims(b, -1))[:, 0]
             return x, reduce_all(is_finite(x))
@@ -304,17 +266,18 @@ def _(dy):
 
 def solved(function: Program, inputs: Sequence[Node], pattern: Sparsity | None = None, contracts: bool = False) -> Tensor:
     """Record the solution of a system with the right side `inputs[0]`; NaN if the matrix is singular or the solver fails."""
-    key = ("solver", pattern, contracts)
-    if key not in function.derived:
-
-        def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
-            x, ok = approximate(function, b, used, pattern=pattern, contracts=contracts)
-            return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
-
-        function.derived[key] = built(solver, function.parameters[: arity(function)])
-    attrs = System(function.derived[key], function, pattern, contracts)
+    attrs = System(_solver(function, pattern, contracts), function, pattern, contracts)
     (node,) = engine.elements(engine.record(SOLVE, tuple(inputs), attrs))
     return EagerTensor(node)
+
+
+@memoized
+def _solver(function: Program, pattern: Sparsity | None, contracts: bool) -> Program:
+    def solver(b: Tensor, *used: Tensor) -> list[Tensor]:
+        x, ok = approximate(function, b, used, pattern=pattern, contracts=contracts)
+        return [where(ok, x, fill(extents_of(x), tensor(np.nan, x.dtype)))]
+
+    return built(solver, function.parameters[: arity(function)])
 
 
 def finite(x: Tensor, what: str) -> Tensor:
@@ -323,26 +286,12 @@ def finite(x: Tensor, what: str) -> Tensor:
     return result
 
 
-def pulled_back(function: Program, inputs: Sequence[Node], cotangent: Tensor, needed: Sequence[bool]) -> list[Any]:
-    """Return the cotangents of a function's captures, `inputs[1:]`; None for `inputs[0]`, and where none is needed."""
-    results: list[Any] = [None] * len(inputs)
-    places = tuple([i for i, need in enumerate(needed) if i and need])
-    if places:
-        pulled, found = vjp_program(function, (0,), places)
-        nodes = tracing.call(pulled, (*inputs, cotangent.node)) if pulled.outputs else []
-        for i, place in zip(places, found, strict=True):
-            results[i] = None if place is None else EagerTensor(nodes[place])
-    return results
-
-
 @gradient(SOLVE)
 def _gradient(op: Operation, dx: Tensor) -> list[Any]:
     _, function, pattern, contracts = op.entry.node.attrs
     used = op.entry.inputs[1:]
     u = solved(adjoint_of(function), [dx.node, *used], pattern and pattern.transposed, contracts)
-    results = pulled_back(function, [op.outputs[0].node, *used], -u, op.needed)
-    results[0] = u
-    return results
+    return [u, *pulled_back(function, [op.outputs[0].node, *used], [-u], [False, *op.needed[1:]])[1:]]
 
 
 @public

@@ -23,11 +23,13 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Node, Program
+from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.derivatives.evaluation import check_count
 from gradtape._src.derivatives.implicit import root
 from gradtape._src.derivatives.linear_solve import Unknowns, checked
 from gradtape._src.ops.array.cast import cast
@@ -99,19 +101,20 @@ def _guarded(
     function: Program, sound: Tensor, inputs: Sequence[Node], judged: int | None = None, result: int | None = None
 ) -> list[Node]:
     """Record the results of a Program, or zeros if the step is not sound. `result`: an input known to equal the results."""
-    key = ("guarded", result)
-    if key not in function.derived:
-
-        def run(sound: Tensor, *inputs: Tensor) -> list[Tensor]:
-            if result is not None:
-                return [inputs[result]]
-            nodes = tracing.call(function, tuple([x.node for x in inputs]))
-            return [where(sound, EagerTensor(n), zeros_like(EagerTensor(n))) for n in nodes]
-
-        function.derived[key] = built(run, [sound.node.aval, *function.parameters[: arity(function)]])
-    attrs = Guarded(function.derived[key], function, judged)
+    attrs = Guarded(_unless_unsound(function, result), function, judged)
     nodes: list[Node] = engine.elements(engine.record(STEP, (sound.node, *inputs), attrs))
     return nodes
+
+
+@memoized
+def _unless_unsound(function: Program, result: int | None) -> Program:
+    def run(sound: Tensor, *inputs: Tensor) -> list[Tensor]:
+        if result is not None:
+            return [inputs[result]]
+        nodes = tracing.call(function, tuple([x.node for x in inputs]))
+        return [where(sound, EagerTensor(n), zeros_like(EagerTensor(n))) for n in nodes]
+
+    return built(run, [aval((), np.dtype(bool)), *function.parameters[: arity(function)]])
 
 
 class SolverState(NamedTuple):
@@ -245,10 +248,8 @@ class Integration(NamedTuple):
 
     def _tried(self, given: Sequence[Tensor]) -> list[Tensor]:
         """Record a step."""
-        key, derived = ("step", self.rtol, self.atol), self.function.derived
-        if key not in derived:
-            derived[key] = built(self.step, [x.node.aval for x in given])
-        return [EagerTensor(n) for n in _guarded(derived[key], tensor(True), [x.node for x in given], judged=3)]
+        step = _integrating(self.function, self, Integration.step, *[x.node.aval for x in given])
+        return [EagerTensor(n) for n in _guarded(step, tensor(True), [x.node for x in given], judged=3)]
 
     def moved(self, t: Tensor, y: Tensor, length: Tensor, *used: Tensor) -> list[Tensor]:
         """Return the end of a step of this length."""
@@ -258,17 +259,15 @@ class Integration(NamedTuple):
         """Return solutions at times, with derivatives with respect to these, by steps of length 0 from each solution."""
         if not self.moves:
             return rows
-        given, derived = (t, rows, lengths, *used), self.function.derived
-        key = ("moved", extents_of(rows)[0])
-        if key not in derived:
-            mapped = [True] * 3 + [False] * len(used)
-            one = built(self.moved, [x.node.aval for x in (t[0], rows[0], lengths[0], *used)])
+        given = [x.node for x in (t, rows, lengths, *used)]
+        moved = _integrating(self.function, self, Integration.moved_each, *[n.aval for n in given])
+        return EagerTensor(_guarded(moved, tensor(True), given, result=1)[0])
 
-            def each(*inputs: Tensor) -> list[Tensor]:
-                return [EagerTensor(n) for n in call_vectorized(one, [x.node for x in inputs], mapped)]
-
-            derived[key] = built(each, [x.node.aval for x in given])
-        return EagerTensor(_guarded(derived[key], tensor(True), [x.node for x in given], result=1)[0])
+    def moved_each(self, *given: Tensor) -> list[Tensor]:
+        """Return the ends of steps with a row each: the results of `moved`."""
+        avals = [x.node.aval for x in (*[rows[0] for rows in given[:3]], *given[3:])]
+        one, mapped = _integrating(self.function, self, Integration.moved, *avals), [i < 3 for i in range(len(given))]
+        return [EagerTensor(n) for n in call_vectorized(one, [x.node for x in given], mapped)]
 
     def solution(self, times: Tensor, y: Tensor, *used: Tensor) -> list[Tensor]:
         """Record the solution at the times, and the status vector: found, last time, last length, number of steps.
@@ -332,8 +331,7 @@ def _integration(
         raise ValueError(f"rtol must be a number between {least:.2g} and 1 for {kind.name}, received {rtol!r}.")
     if not isinstance(atol, (int, float)) or not 0.0 < atol < np.inf:
         raise ValueError(f"atol must be a positive number, received {atol!r}.")
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"max_steps must be a positive int, received {max_steps!r}.")
+    check_count("max_steps", max_steps)
     given = tensor(times) if is_tensor(times) else tensor(times, kind)
     fits = given.ndim == 1 and (extents_of(given)[0] or 0) >= 2 if event is None else given.shape == (2,)
     if not given.dtype.is_floating or not fits:
@@ -347,14 +345,18 @@ def _integration(
     return unknowns, way, [given.node, unknowns.vector.node, *used], looked_at
 
 
+@memoized
+def _integrating(function: Program, way: Integration, run: Callable[..., list[Tensor]], *inputs: Aval) -> Program:
+    """Return the Program of one of the methods of an Integration, on inputs of these Avals."""
+    return built(functools.partial(run, way), inputs)
+
+
 def _run(way: Integration, run: Callable[..., list[Tensor]], inputs: Sequence[Node]) -> list[Tensor]:
     """Record an integration. In a function it is inlined, since the gradient of a call would run the loop again."""
     if engine.local.trace.scope is not None:
-        return run(*map(EagerTensor, inputs))
-    key, derived = (run.__name__, *way[1:]), way.function.derived
-    if key not in derived:
-        derived[key] = built(run, [n.aval for n in inputs])
-    return [EagerTensor(n) for n in tracing.call(derived[key], tuple(inputs))]
+        return run(way, *map(EagerTensor, inputs))
+    program = _integrating(way.function, way, run, *[n.aval for n in inputs])
+    return [EagerTensor(n) for n in tracing.call(program, tuple(inputs))]
 
 
 @public
@@ -379,7 +381,7 @@ def odeint(
     [2.     1.2131 0.7358] -2.685
     """
     unknowns, way, inputs, _ = _integration(f, y0, times, None, rtol, atol, max_steps)
-    rows, found = _run(way, way.solution, inputs)
+    rows, found = _run(way, Integration.solution, inputs)
     return unknowns.pack(checked(rows, found, what="odeint"))
 
 
@@ -406,7 +408,7 @@ def odeint_event(
     (2.0, -20.0, 0.05)
     """
     unknowns, way, inputs, looked_at = _integration(f, y0, times, event, rtol, atol, max_steps)
-    begin, start, length, found = _run(way, way.event_near, [*inputs, *looked_at])
+    begin, start, length, found = _run(way, Integration.event_near, [*inputs, *looked_at])
     start = checked(start, found, what="odeint_event")
     used, seen = [EagerTensor(n) for n in inputs[2:]], [EagerTensor(n) for n in looked_at]
 

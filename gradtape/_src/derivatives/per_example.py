@@ -17,9 +17,8 @@ from gradtape._src.core.programs.program import Node, Program, leaf
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
-from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.derivatives.evaluation import Nest, inexact, sources_of
+from gradtape._src.derivatives.evaluation import Point, inexact, places_of, sources_of
 from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
@@ -34,27 +33,29 @@ class NotTraceable(Exception):
 class PerExample:
     """The loss of one example as a Program, and its inputs: rows of the examples, and values shared by all examples.
 
+    All examples are computed at once, or `chunk` of them at a time.
     `sources` are variables and tensors that the loss uses; `places` are their positions among the Program's parameters, None for
     an unused one.
     """
 
-    def __init__(self, loss_fn: Callable[..., Any], sources: Any, examples: Any, keep_axis: bool) -> None:
+    def __init__(
+        self, loss_fn: Callable[..., Any], sources: Any, examples: Any, keep_axis: bool, chunk: int | None = None
+    ) -> None:
+        check_chunk(chunk)
         if not callable(loss_fn):
             raise TypeError(f"loss_fn must be a function of one example, received {loss_fn!r} of type {type(loss_fn).__name__}.")
-        self.function, self.keep_axis = loss_fn, keep_axis
+        self.function, self.keep_axis, self.chunk = loss_fn, keep_axis, chunk
         self.sources = sources_of(sources)
         for x in self.sources.leaves:
             if not inexact(x):
                 raise ValueError(f"A source of dtype {x.dtype.name} has no gradient: sources are floating or complex.")
-        self.several = type(examples) is tuple or type(examples) is list
-        self.examples = Nest(examples)
+        self.examples = Point(examples)
         self.rows = [tensor(x) for x in self.examples.leaves]
         self.count = _count(self.rows)
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
         """Return the scalar loss of one example, whose tensors are `rows`."""
-        given = self.examples.pack(rows)
-        loss = self.function(*given) if self.several else self.function(given)
+        loss = self.examples.call(self.function, rows)
         if not (isinstance(loss, Tensor) and inexact(loss) and loss.node.aval.size == 1):
             what = f"{loss.dtype.name} of shape {loss.shape}" if isinstance(loss, Tensor) else f"{type(loss).__name__}"
             raise ValueError(
@@ -80,7 +81,7 @@ class PerExample:
             )
         self.program = body.program
         self.inputs, self.mapped = self._inputs(body)
-        self.places = [self._place(x, body) for x in self.sources.leaves]
+        self.places = places_of(self.sources.leaves, body, len(self.rows))
 
     def _inputs(self, body: Traced) -> tuple[list[Node], list[bool]]:
         rows = [expand_dims(x, 1) if self.keep_axis else x for x in self.rows]
@@ -90,13 +91,6 @@ class PerExample:
             nodes[k] = _a_seed_each(nodes[k], self.count)
         return nodes, [k < len(rows) or k >= first_seed for k in range(len(nodes))]
 
-    def _place(self, source: Any, body: Traced) -> int | None:
-        if isinstance(source, Variable):
-            of_variables = [i for i, v in enumerate(body.variables) if v is source]
-            return len(self.rows) + of_variables[0] if of_variables else None
-        of_captures = [i for i, node in enumerate(body.captures) if node is source.node]
-        return len(self.rows) + len(body.variables) + of_captures[0] if of_captures else None
-
     def gradient_program(self) -> tuple[Program, list[int | None]]:
         """Return the Program from the parameters and a seed to the gradients, and the output of each source."""
         used = sorted({p for p in self.places if p is not None})
@@ -104,10 +98,24 @@ class PerExample:
         found = dict(zip(used, where, strict=True))
         return execution.intern(derived), [None if p is None else found[p] for p in self.places]
 
-    def call(self, program: Program, more: Sequence[Tensor] = (), chunk: int | None = None) -> list[Tensor]:
+    def of_gradients(self, derive: Callable[[Program], Program], one: Callable[[Tensor], Tensor]) -> list[Tensor]:
+        """Return the results of a Program derived from that of the gradients, for all examples: a stack for each source.
+
+        `one` computes a result from one gradient: for a loss that cannot be traced, and from zeros for an unused source.
+        """
+        try:
+            self.trace()
+        except NotTraceable:
+            return [stack([one(d) for d in column]) for column in zip(*self.one_by_one, strict=True)]
+        program, where = self.gradient_program()
+        found = self.call(derive(program), ones([self.count], self.loss_type)) if program.outputs else []
+        unused = [one(zeros(extents_of(x), x.dtype)) for x in self.sources.leaves]
+        return [stack([z] * self.count) if p is None else found[p] for z, p in zip(unused, where, strict=True)]
+
+    def call(self, program: Program, *more: Tensor) -> list[Tensor]:
         """Call a Program of these parameters for all examples; `more` are further parameters, with a row for each example."""
         mapped = [*self.mapped, *[True] * len(more)]
-        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, chunk)
+        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, self.chunk)
         return [EagerTensor(n) for n in nodes]
 
     @property
@@ -162,26 +170,15 @@ def per_example_gradients(
         if not (isinstance(loss_fn, Tensor) and loss_fn.ndim == 1):
             raise ValueError(f"With a tape, give the losses that it recorded: a tensor of shape [examples], not {loss_fn!r}.")
         return tape.jacobian(loss_fn, sources, unconnected_gradients="zero", chunk_size=chunk_size, mode="reverse")
-    each = PerExample(loss_fn, sources, examples, keep_axis)
-    check_chunk(chunk_size)
-    try:
-        each.trace()
-    except NotTraceable:
-        return each.sources.pack([stack(list(column)) for column in zip(*each.one_by_one, strict=True)])
-    program, where = each.gradient_program()
-    found = each.call(program, [ones([each.count], each.loss_type)], chunk_size) if program.outputs else []
-    results = [
-        zeros((each.count, *extents_of(x)), x.dtype) if p is None else found[p]
-        for x, p in zip(each.sources.leaves, where, strict=True)
-    ]
-    return each.sources.pack(results)
+    each = PerExample(loss_fn, sources, examples, keep_axis, chunk_size)
+    return each.sources.pack(each.of_gradients(lambda gradients: gradients, lambda d: d))
 
 
-def weighted(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
+def weighted(each: PerExample, factors: Tensor) -> list[Tensor]:
     """Return the sum over the examples of `factors` times their gradients, by one backward pass of the batch."""
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(each.sources.leaves)
-        (losses,) = each.call(each.program, chunk=chunk)
+        (losses,) = each.call(each.program)
         total = reduce_sum(losses * factors)
     found = tape.gradient(total, each.sources.leaves, unconnected_gradients="zero")
     return [dense(d) for d in found]
@@ -207,9 +204,11 @@ def _one(of: Aval, keep_axis: bool) -> Aval:
 
 def _a_seed_each(seed: Node, count: int) -> Node:
     """Derive an independent seed for each of `count` examples from one seed."""
-    one, number = leaf(seed.aval, None), leaf(aval((), range_(1, dtype="int64").dtype.numpy), None)
-    with tracing.inner() as inner:
-        result = seeds.of_trip(EagerTensor(one), EagerTensor(number))
-        program = execution.intern(tracing.close(inner, [result.node], [one, number]))
-    (found,) = call_vectorized(program, [seed, range_(count, dtype="int64").node], [False, True])
+    numbers = range_(count, dtype="int64")
+
+    def of_one(seed: Node, number: Node) -> list[Node]:
+        return [seeds.of_trip(EagerTensor(seed), EagerTensor(number)).node]
+
+    program = tracing.program_of(of_one, [seed.aval, aval((), numbers.dtype.numpy)])
+    (found,) = call_vectorized(program, [seed, numbers.node], [False, True])
     return found

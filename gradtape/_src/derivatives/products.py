@@ -10,7 +10,7 @@ from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.tensor import Tensor, extents_of
-from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact
+from gradtape._src.derivatives.evaluation import Evaluation, inexact
 from gradtape._src.ops.array.shape import ones, zeros
 
 
@@ -89,15 +89,20 @@ def vjp(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any
     [3.0, 2.0]
     """
     at = Evaluation(f, args, sources)
+    return at.result, pulling(at)
+
+
+def pulling(at: Evaluation) -> Callable[[Any], Any]:
+    """Return the map from cotangents of the result to cotangents of the sources."""
 
     @public
     def pull(cotangents: Any = None) -> Any:
         given = [None] * len(at.targets.leaves) if cotangents is None else at.targets.like(cotangents, "cotangents")
         pairs = [(t, d) for t, d in zip(at.targets.leaves, given, strict=True) if inexact(t)]
         found = at.tape.gradient([t for t, _ in pairs], at.active, output_gradients=[d for _, d in pairs]) if pairs else None
-        return at.sources.pack(at.among_sources(_complete(found, at)))
+        return at.pack(_complete(found, at))
 
-    return at.result, pull
+    return pull
 
 
 @public
@@ -117,12 +122,9 @@ def hvp(f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, mod
         raise ValueError(f"mode must be 'reverse' or 'forward', received {mode!r}.")
     at = Evaluation(gradients_of(f, sources, "hvp"), args, sources)
     given = at.sources.like(vectors, "vectors")
-    along = [given[i] for i in at.wanted]
     if mode == "forward":
-        found = at.targets.leaves and pushing(at)(at.sources.pack(given))
-    else:
-        found = at.tape.gradient(at.targets.leaves, at.active, output_gradients=along)
-    return at.sources.pack(at.among_sources(_complete(found, at)))
+        return at.pack(pushing(at)(at.sources.pack(given)))
+    return pulling(at)([given[i] for i in at.wanted])
 
 
 @public
@@ -142,12 +144,10 @@ def gauss_newton_vp(
     """
     at = Evaluation(f, args, sources)
     given = at.sources.like(vectors, "vectors")
-    pushed = Nest(pushing(at)(at.sources.pack(given))).leaves
+    pushed = pushing(at)(at.sources.pack(given))
     if loss is not None:
-        pushed = Nest(hvp(loss, [at.targets.pack(at.targets.leaves)], [at.targets.pack(pushed)])).leaves
-    pairs = [(t, d) for t, d in zip(at.targets.leaves, pushed, strict=True) if d is not None]
-    found = at.tape.gradient([t for t, _ in pairs], at.active, output_gradients=[d for _, d in pairs])
-    return at.sources.pack(at.among_sources(_complete(found, at)))
+        (pushed,) = hvp(loss, [at.targets.pack(at.targets.leaves)], [pushed])
+    return pulling(at)(pushed)
 
 
 def gradients_of(f: Callable[..., Any], sources: Any, what: str) -> Callable[..., list[Tensor]]:

@@ -72,7 +72,7 @@ def recompute_grad(f: Callable[..., Any], policy: Policy | None = None, *, memor
                 ) from error
             return recompute_everything(f)(*args, **kwargs)  # it needs concrete values: recompute all of it eagerly
         inputs = body.inputs(arguments.nodes)
-        program, kept = (body.program, checked) if budget is None else (within(body.program, budget), "everything")
+        program, kept = (body.program, checked) if budget is None else (within(body.program, budget)[0], "everything")
         return body.structure.pack(assigned(body, recorded(program, inputs, kept)))
 
     return checkpointed

@@ -8,13 +8,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradtape._src.autodiff.backward import Operation, transposes, vjp_program
+from gradtape._src.autodiff.backward import Operation, pulled_back, transposes, vjp_program
 from gradtape._src.autodiff.custom import BARRIER
 from gradtape._src.control.programs import derivable_from, linearized, selected
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs.op import Op, define
-from gradtape._src.core.programs.program import ELEMENT, Node, Program
+from gradtape._src.core.programs.program import ELEMENT, Node, Program, memoized
 from gradtape._src.core.programs.structured import CALL_OF, arity, by_program
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor
@@ -52,19 +53,16 @@ def recorded(program: Program, inputs: Sequence[Node], policy: Any) -> list[Node
     return engine.elements(engine.record(RECOMPUTED, tuple(inputs), Recomputed(forward, policy, count)))[:count]
 
 
+@memoized
 def split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int | None, ...]]:
     """Return the forward Program with residuals, the backward Program, and the outputs of the latter that are the cotangents."""
-    key = ("recomputed", policy)
-    if key not in program.derived:
-        count = len(program.parameters) - len(program.constants)
-        given = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-        needed = tuple([i for i in range(count) if program.parameters[i].inexact])
-        derived, where = vjp_program(program, given, needed)
-        again = _again(derived, policy, count, len(given))
-        forward, backward, _ = linearized(program, derived, set(range(count)), again)
-        program.derived[key] = forward, backward, where
-    found: tuple[Program, Program, tuple[int | None, ...]] = program.derived[key]
-    return found
+    count = arity(program)
+    given = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
+    needed = tuple([i for i in range(count) if program.parameters[i].inexact])
+    derived, where = vjp_program(program, given, needed)
+    again = _again(derived, policy, count, len(given))
+    forward, backward, _ = linearized(program, derived, set(range(count)), again)
+    return forward, backward, where
 
 
 def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[int], bool]:
@@ -127,13 +125,9 @@ def _needed(derived: Program, count: int, seeds: int) -> tuple[set[int], list[in
     for _, _, *references in derived.keys:
         known.append(all(known[r] if r >= 0 else not count <= -1 - r < count + seeds for r in references))
     cheap = [_is_cheap(derived, r) for r in range(len(derived.keys))]
-    stack = [r for i, key in enumerate(derived.keys) if not known[i] for r in key[2:]] + list(derived.outputs)
-    read: set[int] = set()
-    while stack:
-        reference = stack.pop()
-        if reference >= 0 and known[reference] and reference not in read:
-            read.add(reference)
-            stack.extend(derived.keys[reference][2:] if cheap[reference] else ())
+    first = [r for i, key in enumerate(derived.keys) if not known[i] for r in key[2:]] + list(derived.outputs)
+    following = reached(first, lambda r: derived.keys[r][2:] if r >= 0 and known[r] and cheap[r] else ())
+    read = {r for r in following if r >= 0 and known[r]}
     return {r for r in read if not cheap[r]}, [r for r in derived.needed(read) if not cheap[r]]
 
 
@@ -148,14 +142,12 @@ def _bytes(program: Program, reference: int) -> int:
     return 0 if type(of) is tuple else bytes_of(of)
 
 
-def _barred(backward: Program, count: int, seeds: int) -> list[int]:
+@memoized
+def _barred(backward: Program, count: int) -> list[int]:
     """Return a few inputs of a backward Program such that each recomputed value depends on one, on residuals or cotangents.
 
     After a barrier XLA treats these as new values. On a CPU each is a copy, so few and small ones are chosen: mostly one.
     """
-    known: list[int] | None = backward.derived.get("barred")
-    if known is not None:
-        return known
     own, chosen = range(count), list[int]()
     reads: list[int] = []  # inputs on which each node depends, as bits; −1 if it depends on a residual or cotangent
     for _, _, *references in backward.keys:
@@ -168,7 +160,6 @@ def _barred(backward: Program, count: int, seeds: int) -> list[int]:
         covers = [sum([size for mask, size in left if mask >> i & 1]) for i in own]
         chosen.append(max(own, key=lambda i: (covers[i], -bytes_of(backward.parameters[i]))))
         left = [(mask, size) for mask, size in left if not mask >> chosen[-1] & 1]
-    backward.derived["barred"] = chosen
     return chosen
 
 
@@ -179,7 +170,7 @@ def run_backward(backward: Program, inputs: Sequence[Node], residuals: Sequence[
     """
     if not backward.outputs:
         return []
-    inputs, barred = list(inputs), _barred(backward, len(inputs), len(seeds))
+    inputs, barred = list(inputs), _barred(backward, len(inputs))
     held = engine.elements(engine.record(BARRIER, (*[inputs[i] for i in barred], *residuals, *seeds)))
     for i, node in zip(barred, held, strict=False):
         inputs[i] = node
@@ -191,17 +182,9 @@ def run_backward(backward: Program, inputs: Sequence[Node], residuals: Sequence[
 def _gradient(op: Operation, *grads: Any) -> list[Any]:
     entry = op.entry
     forward, policy, count = Recomputed(*entry.node.attrs)
-    results: list[Any] = [None] * len(entry.inputs)
     if any(d is not None for d in grads[count:]) or transposes(forward):
         # residuals have cotangents in a gradient of a gradient; a transposed gradient needs other residuals
-        given = tuple([i for i, d in enumerate(grads) if d is not None])
-        needed = tuple([i for i, need in enumerate(op.needed) if need])
-        derived, where = vjp_program(forward, given, needed)
-        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given])) if derived.outputs else []
-        for i, place in zip(needed, where, strict=True):
-            if place is not None:
-                results[i] = EagerTensor(nodes[place])
-        return results
+        return pulled_back(forward, entry.inputs, grads, op.needed)
     program = selected(forward, range(count))
     made, backward, where = split(program, policy)
     seeds = []
@@ -212,6 +195,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
     # a graph traces the Program again for concrete shapes, for which the policy may keep other values
     outputs = [t.node for t in op.outputs] if made is forward else tracing.call(made, entry.inputs)
     nodes = run_backward(backward, entry.inputs, outputs[count:], seeds)
+    results: list[Any] = [None] * len(entry.inputs)
     inexact = [i for i, node in enumerate(entry.inputs) if node.aval.inexact]
     for i, place in zip(inexact, where, strict=True):
         if place is not None and op.needed[i]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.vectorized import called_on_rows
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.programs.program import Program
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.derivatives.sparsity import Sparsity
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.linalg.host import by_numpy
@@ -25,9 +25,7 @@ def by_sparse_factors(function: Program, b: Tensor, used: Sequence[Tensor], patt
     if not pattern.products:
         return b * np.nan
     seeds = one_hot(pattern.colours, pattern.products, dtype=b.dtype, axis=0)
-    nodes = [seeds.node, *[x.node for x in used]]
-    (products,) = call_vectorized(function, nodes, [True, *[False] * len(used)])
-    x: Tensor = _solution(EagerTensor(products), b, pattern=pattern)
+    x: Tensor = _solution(called_on_rows(function, seeds, [x.node for x in used]), b, pattern=pattern)
     return x
 
 

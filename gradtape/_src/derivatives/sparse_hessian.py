@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.core.base.public import public
+from gradtape._src.derivatives.evaluation import check_function
 from gradtape._src.derivatives.products import gradients_of
 from gradtape._src.derivatives.sparse_jacobian import Recorded, check_options, matrix_of
 from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity
@@ -13,8 +14,7 @@ from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity
 
 def _traced(f: Callable[..., Any], args: Any, sources: Any, what: str) -> Recorded:
     """Return the traced gradient of a function."""
-    if not callable(f):
-        raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
+    check_function(f)
     gradients = gradients_of(f, sources, what)
 
     def gradient(*given: Any) -> Any:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from ml_dtypes import finfo
 
-from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.backward import jvp_program, vjp_program
 from gradtape._src.autodiff.vectorized import check_chunk
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import LOOKS_AT_VALUES
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
@@ -25,12 +24,12 @@ from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.aval import aval
 from gradtape._src.derivatives.ahead import call_ahead
-from gradtape._src.derivatives.evaluation import Nest, inexact, kinds_of, own, sources_of
+from gradtape._src.derivatives.evaluation import Nest, Point, check_function, inexact, kinds_of, own, places_of, sources_of
 from gradtape._src.derivatives.sparsity import MIRRORED, Sparsity, sparsity_of, stated
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.joining import concat, stack, unstack
-from gradtape._src.ops.array.shape import ones, reshape, zeros
+from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.sparse.tensor import SparseTensor
 
@@ -41,10 +40,8 @@ class Recorded:
     """The Program of a function at a point, with the positions of the sources and the number of the results."""
 
     def __init__(self, f: Callable[..., Any], args: Any, sources: Any) -> None:
-        if not callable(f):
-            raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
-        several = type(args) is tuple or type(args) is list
-        given = Nest(args)
+        check_function(f)
+        given = Point(args)
         if sources is None:
             given.leaves = wanted = [own(tensor(x) if isinstance(x, Variable) else x) for x in given.leaves]
         else:
@@ -58,11 +55,10 @@ class Recorded:
             parameters = [leaf(x.node.aval, None) for x in self.sources]
             symbols = iter(parameters)
             given.leaves = [EagerTensor(next(symbols)) if inexact(x) else x for x in given.leaves]
-        packed = given.pack(given.leaves)
         results: list[Tensor] = []
 
         def run() -> list[Tensor]:
-            result = f(*packed) if several else f(packed)
+            result = given.call(f, given.leaves)
             result = dense(result) if isinstance(result, IndexedSlices) else result
             found = [tensor(x) if isinstance(x, Variable) else x for x in Nest(result).leaves]
             results.extend([dense(x) if isinstance(x, IndexedSlices) else x for x in found])
@@ -81,12 +77,8 @@ class Recorded:
         self.program = body.program
         self.inputs = body.inputs([x.node for x in self.sources] if sources is None else [])
         self.results = [self.program.aval_of(r) for r in self.program.outputs[: len(results)]]
-        known = {id(v): len(parameters) + i for i, v in enumerate(body.variables)}
-        known |= {id(node): len(parameters) + len(body.variables) + i for i, node in enumerate(body.captures)}
-        if sources is None:
-            self.places: list[int | None] = list(range(len(parameters)))
-        else:  # None: f does not use it
-            self.places = [known.get(id(x if isinstance(x, Variable) else x.node)) for x in self.sources]
+        in_order: list[int | None] = list(range(len(parameters)))
+        self.places = in_order if sources is None else places_of(self.sources, body, len(parameters))
         self.widths = [x.node.aval.size if isinstance(x, Tensor) else x.aval.size for x in self.sources]
         self.shape = sum(a.size for a in self.results), sum(self.widths)
         self.alone = self.alone and len(self.sources) == 1
@@ -205,27 +197,25 @@ def _values(traced: Recorded, pattern: Sparsity, chunk: int | None, checked: boo
 
 def _products(traced: Recorded, columns: bool, seeds: np.ndarray, kind: Any, chunk: int | None) -> Tensor:
     """Return the products of the Jacobian (`columns`) or its transpose with vectors, by forward or reverse mode."""
-    every = tuple(range(len(traced.results)))
-    with setting(transposing=columns):
-        program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
-    pulled = iter(found)
-    # index of the output that has the cotangent of each source
-    where: Sequence[int | None] = [None if p is None else next(pulled) for p in traced.places]
+    every, moving = tuple(range(len(traced.results))), tuple([p for p in traced.places if p is not None])
     sizes = [a.size for a in traced.results] if columns else traced.widths
-    if not program.outputs or not len(seeds):
-        return zeros([len(seeds), sum(sizes)], kind)
-    inputs = list(traced.inputs)
+    where: Sequence[int | None] = (
+        every  # index of the output that has the tangent of each result, or the cotangent of each source
+    )
     if columns:
-        # (inputs…, cotangents…) → cotangents of the sources, transposed: (inputs…, cotangents…, tangents…) → tangents
-        count = len(inputs)
-        inputs += [ones(a.shape, a.type).node for a in traced.results]
-        given = [(first, program.aval_of(program.outputs[i])) for first, i in _starts(traced.widths, where) if i is not None]
-        program, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(count + i for i in every))
+        program = jvp_program(traced.program, moving, len(every))
+        of = traced.program.parameters
+        given = [(first, of[p]) for first, p in _starts(traced.widths, traced.places) if p is not None]
     else:
+        program, found = vjp_program(traced.program, every, moving)
+        pulled = iter(found)
+        where = [None if p is None else next(pulled) for p in traced.places]
         given = list(_starts([a.size for a in traced.results], traced.results))
+    if not (moving and program.outputs and len(seeds)):
+        return zeros([len(seeds), sum(sizes)], kind)
     parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
-    mapped = [*[False] * len(inputs), *[True] * len(parts)]
-    nodes = call_ahead(program, [*inputs, *map(engine.constant, parts)], mapped, chunk)
+    mapped = [*[False] * len(traced.inputs), *[True] * len(parts)]
+    nodes = call_ahead(program, [*traced.inputs, *map(engine.constant, parts)], mapped, chunk)
     shapes = [[len(seeds), size] for size in sizes]
     blocks = [
         zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)

@@ -8,7 +8,8 @@ from typing import Any
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import extents_of
-from gradtape._src.derivatives.linear_solve import Unknowns, adjoint_of, finite, slope_of, solved
+from gradtape._src.derivatives.linear_solve import Unknowns, finite, solved
+from gradtape._src.derivatives.slopes import adjoint_of, slope_of
 from gradtape._src.derivatives.sparsity import Sparsity, sparsity_of, stated
 
 

@@ -12,26 +12,27 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradtape._src.autodiff.backward import Operation, vjp_program
-from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core.base.errors import LOOKS_AT_VALUES, invalid_dtype
+from gradtape._src.autodiff.backward import Operation, jvp_program, vjp_program
+from gradtape._src.autodiff.vectorized import called_on_rows
+from gradtape._src.core.base.errors import invalid_dtype
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.program import Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity, by_program
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.derivatives.divided_differences import divided_differences
+from gradtape._src.derivatives.evaluation import traced
+from gradtape._src.derivatives.slopes import gradient_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like, zeros_like
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
+from gradtape._src.ops.array.shape import expand_dims, reshape, zeros
 from gradtape._src.ops.linalg.decompositions import eigh
 from gradtape._src.ops.linalg.diagonals import adjoint, trace as trace_of
 from gradtape._src.ops.linalg.einsum import einsum
@@ -60,23 +61,20 @@ COTANGENTS = define(by_program("SpectralCotangents", Derivative, traits="own"))
 
 def _derivative(function: Program, inputs: Sequence[Node], directions: int) -> Tensor:
     """Record the derivative of a function of `inputs[0]` along the next `directions` inputs; the others are its captures."""
-    attrs = Derivative(_program(function, inputs, directions), function, directions)
+    attrs = Derivative(_program(function, directions, *[n.aval for n in inputs]), function, directions)
     (node,) = engine.elements(engine.record(DERIVATIVE, tuple(inputs), attrs))
     return EagerTensor(node)
 
 
-def _program(function: Program, inputs: Sequence[Node], directions: int) -> Program:
+@memoized
+def _program(function: Program, directions: int, *inputs: Aval) -> Program:
     """Return the Program of a spectral derivative, made of ops."""
-    key = ("spectral derivative", directions, tuple([n.aval for n in inputs]))
-    if key not in function.derived:
-        leaves = [leaf(n.aval, None) for n in inputs]
-        with tracing.inner() as inner:
-            inner.overrides = None
-            parts = [EagerTensor(n) for n in leaves[: 1 + directions]]
-            result = _by_differences(function, parts[0], parts[1:], leaves[1 + directions :])
-            function.derived[key] = execution.intern(tracing.close(inner, [result.node], leaves))
-    program: Program = function.derived[key]
-    return program
+
+    def derivative(*given: Node) -> list[Node]:
+        a, *along = map(EagerTensor, given[: 1 + directions])
+        return [_by_differences(function, a, along, given[1 + directions :]).node]
+
+    return tracing.program_of(derivative, inputs)
 
 
 def _by_differences(function: Program, a: Tensor, directions: Sequence[Tensor], used: Sequence[Node]) -> Tensor:
@@ -85,9 +83,10 @@ def _by_differences(function: Program, a: Tensor, directions: Sequence[Tensor], 
     order = len(directions)
 
     def values(j: int, points: Tensor) -> Tensor:
-        rows = reshape(points, (-1,)).node
-        (found,) = call_vectorized(_nth(function, j), [rows, *used], [True, *[False] * len(used)])
-        return reshape(EagerTensor(found), shape(points))
+        nth = function
+        for _ in range(j):
+            nth = gradient_of(nth)
+        return reshape(called_on_rows(nth, reshape(points, (-1,)), used), shape(points))
 
     differences = cast(divided_differences(values, real(w), order), a.dtype)
     if not order:
@@ -100,49 +99,11 @@ def _by_differences(function: Program, a: Tensor, directions: Sequence[Tensor], 
     return matmul(matmul(v, add_n(terms)), v, adjoint_b=True)
 
 
-def _nth(function: Program, order: int) -> Program:
-    """Return the derivative of a scalar function by its first parameter, as a Program with the same parameters."""
-    if not order:
-        return function
-    key = ("spectral", order)
-    if key not in function.derived:
-        before = _nth(function, order - 1)
-        pulled, (place,) = vjp_program(before, (0,), (0,))
-        leaves = [leaf(a, None) for a in before.parameters[: arity(before)]]
-        kind = before.parameters[0].type
-        with tracing.inner() as inner:
-            inner.overrides = None
-            found = zeros((), kind).node if place is None else tracing.inline(pulled, [*leaves, ones((), kind).node])[place]
-            function.derived[key] = execution.intern(tracing.close(inner, [found], leaves))
-    program: Program = function.derived[key]
-    return program
-
-
 def _used(function: Program) -> tuple[tuple[int, ...], Program]:
     """Return the further parameters by which a scalar function has derivatives, and the Program of their cotangents."""
     candidates = tuple([i for i in range(1, arity(function)) if function.parameters[i].inexact])
     pulled, where = vjp_program(function, (0,), candidates)
     return tuple([i for i, place in zip(candidates, where, strict=True) if place is not None]), pulled
-
-
-def _along(function: Program) -> Program:
-    """Return the derivative of a scalar function along its captures: (x, captures…, tangents of `_used`…) → scalar."""
-    key = "spectral tangent"
-    if key not in function.derived:
-        places, _ = _used(function)
-        pulled, _ = vjp_program(function, (0,), places)
-        count = arity(function)
-        pushed, (found,) = vjp_program(pulled, tuple(range(len(places))), (count,))
-        leaves = [leaf(a, None) for a in function.parameters[:count]]
-        tangents = [leaf(function.parameters[i], None) for i in places]
-        kind = function.parameters[0].type
-        with tracing.inner() as inner:
-            inner.overrides = None
-            nodes = tracing.inline(pushed, [*leaves, ones((), kind).node, *tangents])
-            result = zeros((), kind).node if found is None else nodes[found]
-            function.derived[key] = execution.intern(tracing.close(inner, [result], [*leaves, *tangents]))
-    program: Program = function.derived[key]
-    return program
 
 
 def _pulled(function: Program, inputs: Sequence[Node], directions: int, dy: Tensor, needed: Sequence[bool]) -> list[Any]:
@@ -157,7 +118,8 @@ def _pulled(function: Program, inputs: Sequence[Node], directions: int, dy: Tens
             results[i] = _derivative(function, [*inputs[:i], seed, *inputs[i + 1 :]], directions)
     places, _ = _used(function)
     if places and any(needed[1 + directions :]):
-        pulled, _ = vjp_program(_program(function, inputs, directions), (0,), tuple([directions + i for i in places]))
+        program = _program(function, directions, *[n.aval for n in inputs])
+        pulled, _ = vjp_program(program, (0,), tuple([directions + i for i in places]))
         attrs = Derivative(execution.intern(pulled), function, directions)
         nodes = engine.elements(engine.record(COTANGENTS, (*inputs, dy.node), attrs))
         for i, node in zip(places, nodes, strict=True):
@@ -176,7 +138,8 @@ def _cotangents_gradient(op: Operation, *tangents: Tensor) -> list[Any]:
     """Return the cotangents of ⟨dy, derivative along the tangents of the function's captures⟩."""
     _, function, directions = op.entry.node.attrs
     *inputs, dy = op.entry.inputs
-    moving = _along(function)
+    places, _ = _used(function)
+    moving = jvp_program(function, places, 1)
     extended = [*inputs, *[t.node for t in tangents]]
     needed = [*op.needed[:-1], *[False] * len(tangents)]
     results = _pulled(moving, extended, directions, EagerTensor(dy), needed)[: len(inputs)]
@@ -202,12 +165,7 @@ def _traced(f: Callable[[Tensor], Any], kind: Any) -> tuple[Program, list[Node]]
             )
         return y
 
-    try:
-        body = trace(run, [parameter], Scope(True, creates=False))
-    except LOOKS_AT_VALUES as error:
-        raise NotImplementedError(f"f is traced, and it looks at values: {error} Choose by tf.where.") from None
-    if body.program.effects or body.draws or body.written:
-        raise ValueError("f must be a pure function: it assigns variables, draws random numbers or has other effects.")
+    body = traced(run, [parameter], "f")
     return body.program, list(body.inputs([parameter])[1:])
 
 

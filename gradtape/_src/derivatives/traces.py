@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.vectorized import called_on_rows
 from gradtape._src.control.loop import while_loop
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
-from gradtape._src.derivatives.estimates import check_samples, signs_of
+from gradtape._src.core.tensors.tensor import Tensor
+from gradtape._src.derivatives.estimates import signs_of
+from gradtape._src.derivatives.evaluation import check_count
 from gradtape._src.derivatives.linear_solve import Unknowns
 from gradtape._src.ops.array.creation import eye, one_hot
 from gradtape._src.ops.array.select import where
@@ -37,9 +38,7 @@ class _Products:
 
     def of(self, rows: Tensor) -> Tensor:
         """Return the product with each row."""
-        mapped = [True, *[False] * len(self._used)]
-        (found,) = call_vectorized(self._program, [rows.node, *self._used], mapped)
-        return EagerTensor(found)
+        return called_on_rows(self._program, rows, self._used)
 
     def signs(self, count: int, number: int = 0) -> Tensor:
         """Draw rows of random signs."""
@@ -61,7 +60,7 @@ def operator_trace(matvec: Callable[..., Any], like: Any, samples: int = 32, see
     >>> round(float(tf.autodiff.operator_trace(lambda v: tf.linalg.matvec(a, v), tf.zeros([2]), samples=6)), 3)
     5.0
     """
-    check_samples(samples, least=3)
+    check_count("samples", samples, least=3)
     matrix = _Products(matvec, like, "operator_trace", seed)
     count = samples // 3
     every = count >= matrix.size  # the exact trace takes no more products
@@ -134,8 +133,8 @@ def spectral_density(
     >>> round(float(tf.reduce_max(spectrum.values)), 3)
     5.0
     """
-    check_samples(samples)
-    check_samples(steps, "steps")
+    check_count("samples", samples)
+    check_count("steps", steps)
     matrix = _Products(matvec, like, "spectral_density", seed)
     steps = min(steps, matrix.size)
     diagonal, beside = _lanczos(matrix, steps, samples)

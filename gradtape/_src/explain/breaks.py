@@ -11,6 +11,7 @@ from typing import Any
 from gradtape._src.autodiff.backward import Entry, apply_rule
 from gradtape._src.control.scope import ASSIGNMENTS
 from gradtape._src.core.base import hooks
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line, Moment, Taped
@@ -120,18 +121,13 @@ class View:
         step = self.history.steps.get(name)
         if step is None or (called := rebound_name(step.line)) is None:
             return None
-        stack, seen = [step], {step.name}
-        while stack:
-            current = stack.pop()
-            for i in current.inputs:
-                if self.is_variable(i):
-                    return Rebound(step.line, step.how, step, name=called)
-                before = self.history.steps.get(i)
-                again = before is not None and (same_line(before.line, step.line) or rebound_name(before.line) == called)
-                if before is not None and again and before.name not in seen:
-                    seen.add(before.name)
-                    stack.append(before)
-        return None
+
+        def before(current: Step) -> list[Step]:
+            found = [self.history.steps[i] for i in current.inputs if i in self.history.steps]
+            return [s for s in found if same_line(s.line, step.line) or rebound_name(s.line) == called]
+
+        rebound = any(any(map(self.is_variable, current.inputs)) for current in reached([step], before))
+        return Rebound(step.line, step.how, step, name=called) if rebound else None
 
     def is_variable(self, name: Name) -> bool:
         step = self.history.steps.get(name)

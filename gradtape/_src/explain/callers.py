@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain import source as text
@@ -186,20 +187,12 @@ def _by_name(whole: ast.Module | None) -> dict[str, list[ast.AST]]:
 
 def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by_others: bool = True) -> bool:
     """Return whether a statement may call a function, through functions that mention it, or unknown ones if `by_others`."""
-    waiting: list[ast.AST] = list(_calls(node))
-    seen: set[str | None] = set()
-    while waiting:
-        call = waiting.pop()
-        name = callee(call)
-        if name not in functions:
-            if by_others:
-                return True
-        elif name not in seen:
-            seen.add(name)
-            if any(called in mentioned(body) for body in functions[str(name)]):
-                return True
-            waiting += [c for body in functions[str(name)] for c in _calls(body)]
-    return False
+
+    def bodies(name: str | None) -> Sequence[ast.AST]:
+        return functions.get(name or "", ())
+
+    names = reached(map(callee, _calls(node)), lambda name: [callee(call) for body in bodies(name) for call in _calls(body)])
+    return any(any(called in mentioned(body) for body in bodies(name)) or (by_others and name not in functions) for name in names)
 
 
 def _set_by(node: ast.stmt) -> set[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.control.scope import Scope
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line, Moment, Origin
@@ -360,14 +361,8 @@ class History:
         return self._reached(names, lambda name: [step.name for step in self.users.get(name, ())])
 
     def _reached(self, names: Iterable[Name], neighbours: Callable[[Name], Iterable[Name]]) -> dict[Name, None]:
-        found: dict[Name, None] = {}
-        stack = [n for n in names if n != journal.NUMBERS]
-        while stack:
-            name = stack.pop()
-            if name not in found and name != journal.NUMBERS:
-                found[name] = None
-                stack.extend(neighbours(name))
-        return found
+        following = reached(names, lambda name: () if name == journal.NUMBERS else neighbours(name))
+        return dict.fromkeys([name for name in following if name != journal.NUMBERS])
 
     def used_variables(self, names: Iterable[Name]) -> set[int]:
         """Return the numbers of the variables on which values depend."""
@@ -395,12 +390,9 @@ class History:
 
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:
     """Yield the pending traces: the thread's own, those of `nodes`, and those of their inputs."""
-    seen: set[int] = set()
-    waiting: list[Trace | None] = [engine.local.trace, *[node.trace for node in nodes]]
-    while waiting:
-        trace = waiting.pop()
-        if trace is not None and trace.serial not in seen:
-            seen.add(trace.serial)
-            before = [*trace.leaves, *[original for original, _ in trace.recomputed]]
-            waiting += [trace.parent, *[node.trace for node in before]]
-            yield trace
+
+    def around(trace: Trace) -> Iterator[Trace]:
+        traces = [trace.parent, *[node.trace for node in (*trace.leaves, *[original for original, _ in trace.recomputed])]]
+        return (found for found in traces if found is not None)
+
+    return reached([engine.local.trace, *[node.trace for node in nodes if node.trace is not None]], around)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs import journal, transcript
 from gradtape._src.core.programs.journal import Asked, Taped
@@ -156,11 +157,5 @@ def _calls() -> Iterator[tuple[Run, Sequence[Name] | None]]:
 
 def asked_in_functions() -> set[int]:
     """Return the serial numbers of the traces of functions that were called."""
-    found: set[int] = set()
-    stack = [run.transcript for run, _ in _calls()]
-    while stack:
-        current = stack.pop()
-        if current.serial not in found:
-            found.add(current.serial)
-            stack += [inner.transcript for inner in current.inside]
-    return found
+    called = reached([run.transcript for run, _ in _calls()], lambda own: [inner.transcript for inner in own.inside])
+    return {own.serial for own in called}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, leading_back, reverse
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, elements_of, leading_back, reverse
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.engine import engine, tracing
@@ -117,10 +117,7 @@ class Probe:
             for node in dict.fromkeys(entry.inputs):
                 self.users.setdefault(node, []).append(entry)
         self.total: dict[Node, Any] = {}
-        self._elements: dict[Node, dict[int, Node]] = {}
-        for entry in self.entries:
-            if entry.node.op is ELEMENT:
-                self._elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
+        self._elements = elements_of(self.entries)
 
     # -- forward
 

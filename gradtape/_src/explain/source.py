@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.op import ops
 from gradtape._src.explain.syntax import FUNCTIONS, enclosing, named_in, own, within
@@ -233,14 +234,9 @@ def line_at(code: CodeType, at: int) -> Line:
 
 
 def _instruction(code: CodeType, at: int, span: Any = None) -> Line | None:
-    stack = [code]
-    while stack:
-        current = stack.pop()
-        for i, p in enumerate(_positions(current)):
-            if p[0] == at and span in (None, tuple(p)):
-                return current, 2 * i
-        stack += [inner for inner in current.co_consts if isinstance(inner, CodeType)]
-    return None
+    codes = reached([code], lambda outer: [inner for inner in outer.co_consts if isinstance(inner, CodeType)])
+    places = ((inner, 2 * i, p) for inner in codes for i, p in enumerate(_positions(inner)))
+    return next(((inner, offset) for inner, offset, p in places if p[0] == at and span in (None, tuple(p))), None)
 
 
 def line_in(name: str, at: int, span: Any = None) -> Line:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.custom import CUSTOM
+from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.programs.program import Node
 from gradtape._src.explain.precision import Change, as_it_is, contribution_at, floats, instead, result_of
 from gradtape._src.explain.probe import Probe, array, like, line_of, ones_like, value
@@ -46,17 +48,9 @@ class Tried:
 
     def comes_from(self, node: Node, holds: Callable[[Entry], bool]) -> bool:
         """Return whether a value depends on an op for which `holds` is true, within the limit of the search."""
-        stack, seen = [node], {node}
-        while stack and len(seen) < MOST:
-            entry = self.probe.maker.get(stack.pop())
-            if entry is None:
-                continue
-            if holds(entry):
-                return True
-            fresh = [i for i in entry.inputs if i not in seen]
-            seen.update(fresh)
-            stack += fresh
-        return False
+        maker = self.probe.maker
+        before = reached([node], lambda n: maker[n].inputs if n in maker else ())
+        return any(holds(maker[n]) for n in islice(before, MOST) if n in maker)
 
     @property
     def all(self) -> bool:

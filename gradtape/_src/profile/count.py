@@ -14,7 +14,7 @@ import numpy as np
 from gradtape._src.control.programs import narrowed
 from gradtape._src.core.engine import execution
 from gradtape._src.core.programs.op import Attributes
-from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, read_by
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, memoized, read_by
 from gradtape._src.core.programs.structured import BRANCH, ROWS, HeldProgram, StructuredOp
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.values.aval import bytes_of
@@ -89,12 +89,10 @@ def _decision(op: StructuredOp, attrs: Attributes) -> tuple[bool, int] | None:
     return (True, result) if result is not None else None if given is None else (False, given)
 
 
+@memoized
 def depends_on_values(program: Program) -> bool:
     """Return whether the cost of a normal Program depends on values."""
-    known = program.derived.get("depends on values")
-    if known is None:
-        known = program.derived["depends on values"] = any(map(_open, program.keys))
-    return bool(known)
+    return any(map(_open, program.keys))
 
 
 class Varies(Exception):
@@ -103,17 +101,19 @@ class Varies(Exception):
 
 def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]) -> list[Any]:
     """Return the values of `references` in a normal Program; Varies if they depend on a parameter with value None."""
-    made = program.derived.get(("asked", *references))
-    if made is None:
-        asked = Program(program.keys, program.avals, program.parameters, tuple(references), (), program.lines)
-        asked = pruned(asked)
-        kept = sorted(read_by(asked))
-        made = program.derived[("asked", *references)] = narrowed(asked, kept), kept
-    asked, kept = made
+    asked, kept = _asked(program, *references)
     arguments = [*values, *program.constants]
     if any(arguments[i] is None for i in kept):
         raise Varies
     return list(execution.execute(asked, [arguments[i] for i in kept]))
+
+
+@memoized
+def _asked(program: Program, *references: int) -> tuple[Program, list[int]]:
+    """Return the Program of these values, and which of the parameters and constants it takes."""
+    asked = pruned(Program(program.keys, program.avals, program.parameters, tuple(references), (), program.lines))
+    kept = sorted(read_by(asked))
+    return narrowed(asked, kept), kept
 
 
 @dataclass
@@ -200,24 +200,26 @@ def count(program: Program, values: Values, tally: Tally, times: float = 1, arou
 
 def _decisions(program: Program, values: Sequence[Any]) -> dict[int, Any]:
     """Return the deciding values by node: the index of a branch, the number of trips of a loop."""
-    made = program.derived.get("decisions")
-    if made is None:
-        keys, avals, references = list(program.keys), list(program.avals), {}
-        for index, (op, attrs, *inputs) in enumerate(program.keys):
-            decision = _decision(op, attrs) if isinstance(op, StructuredOp) else None
-            if decision is None:
-                continue
-            result, position = decision
-            references[index] = len(keys) if result else inputs[position]
-            if result:
-                keys.append((ELEMENT, (position,), index))
-                avals.append(program.avals[index][position])
-        lines: Any = (*program.lines, *[UNKNOWN] * (len(keys) - len(program.keys)))
-        whole = Program(tuple(keys), tuple(avals), program.parameters, (), program.constants, lines)
-        made = program.derived["decisions"] = whole, references
-    whole, references = made
+    whole, references = _deciding(program)
     found = evaluated(whole, values, tuple(references.values()))
     return {index: np.asarray(value).item() for index, value in zip(references, found, strict=True)}
+
+
+@memoized
+def _deciding(program: Program) -> tuple[Program, dict[int, int]]:
+    """Return a Program with the elements of results that decide, and the reference of the deciding value of each node."""
+    keys, avals, references = list(program.keys), list(program.avals), {}
+    for index, (op, attrs, *inputs) in enumerate(program.keys):
+        decision = _decision(op, attrs) if isinstance(op, StructuredOp) else None
+        if decision is None:
+            continue
+        result, position = decision
+        references[index] = len(keys) if result else inputs[position]
+        if result:
+            keys.append((ELEMENT, (position,), index))
+            avals.append(program.avals[index][position])
+    lines: Any = (*program.lines, *[UNKNOWN] * (len(keys) - len(program.keys)))
+    return Program(tuple(keys), tuple(avals), program.parameters, (), program.constants, lines), references
 
 
 def _static_flops(program: Program) -> float:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.programs.program import ELEMENT, Key, Program, effectful
+from gradtape._src.core.programs.program import ELEMENT, Key, Program, effectful, memoized
+from gradtape._src.core.programs.structured import arity
 
 Place = tuple[Any, int, str]  # (code object or None, offset of an instruction, name scopes)
 UNKNOWN: Place = (None, 0, "")
@@ -96,16 +97,15 @@ def normal(program: Program, live: Live | None = None) -> Program:
 
     Its parameters are those of `program`, then its constants.
     """
-    live = tuple(range(len(program.outputs))) if live is None else live
-    known = program.derived.get(("normal", live))
-    if known is None:
-        flat = Flat()
-        count = len(program.parameters) - len(program.constants)
-        inputs = [flat.parameter(a) for a in program.parameters[:count]]
-        outputs = flat.inline(program, inputs)
-        known = pruned(flat.close([outputs[i] for i in live]), flat.values[count:])
-        program.derived[("normal", live)] = known
-    return known
+    return _normal(program, tuple(range(len(program.outputs))) if live is None else live)
+
+
+@memoized
+def _normal(program: Program, live: Live) -> Program:
+    flat, count = Flat(), arity(program)
+    inputs = [flat.parameter(a) for a in program.parameters[:count]]
+    outputs = flat.inline(program, inputs)
+    return pruned(flat.close([outputs[i] for i in live]), flat.values[count:])
 
 
 def pruned(program: Program, constants: Sequence[Any] = ()) -> Program:

@@ -110,8 +110,6 @@ def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients:
     the cotangents of the results (None: ones). `measure` also runs it for times. TypeError for any other `target`, ValueError for
     a tape without a target.
 
-    A multiply-add counts as two FLOPs; integers count as none. Each op's bytes are those of its inputs and its result. A value
-    that is computed twice counts once, as XLA merges it; savings of the library, which knows that the gradient of a sum is the
     A multiply-add counts as two FLOPs, integer operations as none. An op's bytes are those of its inputs and result. A value
     computed twice counts once, as XLA merges both. Shortcuts of the library, such as for the constant gradient of a sum, do not
     count.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 LONGEST = 20  # the number of rows of a table
+Table = tuple[list[str], list[list[str]]]  # headings, and rows of cells
 
 
 class Work:
@@ -59,9 +60,12 @@ class Work:
     def spoken(line: Place) -> str:
         """Return a place as `file:line`, relative to the working directory if possible, or as a notebook's cell."""
         file, number = file_and_number(line[:2])
-        if file is None:
-            return "no line of its own"
-        return places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
+        return "no line of its own" if file is None else relative(file, number)
+
+
+def relative(file: str | None, number: int | None) -> str:
+    """Return a place as `file:line`, relative to the working directory if it is inside of that."""
+    return places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def by_place(profile: Profile) -> list[dict[str, Any]]:
@@ -87,51 +91,55 @@ def _summed(entries: Iterable[tuple[Any, CountEntry]], of: Callable[[Any], str])
 
 def table(profile: Profile) -> str:
     """Return the profile as text: the sums, then FLOPs by op and by line."""
-    from rich import box  # slow to import
-    from rich.console import Console
-    from rich.table import Table
-
-    sums = Table(box=box.SIMPLE, title=None)
-    for heading in ("", "FLOPs", "bytes", "FLOPs per byte", "without a formula"):
-        sums.add_column(heading, justify="left" if heading in ("", "without a formula") else "right")
+    sums = []
     for name, work in (("forward", profile.forward), ("backward", profile.backward)):
         missing = ", ".join([f"{op} ×{runs:,}" for op, runs in work.without_formula.items()]) or "-"
-        sums.add_row(name, f"{work.flops:,}", f"{work.bytes:,}", f"{work.intensity:.2f}", missing)
+        sums.append([name, f"{work.flops:,}", f"{work.bytes:,}", f"{work.intensity:.2f}", missing])
     xla = profile.xla
-    sums.add_row("XLA's count of both, loops once", f"{xla['flops']:,.0f}", f"{xla['bytes']:,.0f}", "", "")
+    sums.append(["XLA's count of both, loops once", f"{xla['flops']:,.0f}", f"{xla['bytes']:,.0f}", "", ""])
     peak = f"peak memory: {profile.peak_bytes:,} bytes, forward {profile.forward_peak_bytes:,}"
     lines = [f"{peak}; XLA's {xla['peak_bytes']:,.0f}" if "peak_bytes" in xla else peak]
     if profile.loops_of_unknown_length:
         lines.append("one trip counted where values are not known: " + "; ".join(profile.loops_of_unknown_length))
     if profile.measured is not None:
         lines.append(str(profile.measured))
-    stream = io.StringIO()
-    console = Console(file=stream, width=WIDTH)
-    console.print(sums)
-    for line in lines:
-        console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+    parts: list[str | Table] = [(["", ">FLOPs", ">bytes", ">FLOPs per byte", "without a formula"], sums)]
+    parts += [f"  {line}" for line in lines]
     for heading in ("op", "line", "layer"):
-        rows = _rows(profile, f"by_{heading}")
-        if not rows:
-            continue
-        detail = Table(box=box.SIMPLE)
-        detail.add_column(heading, overflow="fold")
-        for column in ("runs", "forward FLOPs", "backward FLOPs", "bytes"):
-            detail.add_column(column, justify="right")
-        for row in rows[:LONGEST]:
-            detail.add_row(*row)
-        if len(rows) > LONGEST:
-            detail.add_row(f"… and {len(rows) - LONGEST} more")
-        console.print(detail)
-    return "\n".join([line.rstrip() for line in stream.getvalue().splitlines()]).strip("\n")
+        rows = [[name, *[f"{number:,}" for number in numbers]] for name, *numbers in costs_by(profile, heading)]
+        if rows:
+            parts.append(([heading, ">runs", ">forward FLOPs", ">backward FLOPs", ">bytes"], rows))
+    return rendered(parts, WIDTH)
 
 
-def _rows(profile: Profile, which: str) -> list[tuple[str, ...]]:
-    forward, backward = getattr(profile.forward, which), getattr(profile.backward, which)
+def costs_by(profile: Profile, what: str) -> list[tuple[str, int, int, int, int]]:
+    """Return the costs by "op", "line" or "layer": its name, runs, FLOPs forward and backward, and bytes; most FLOPs first."""
+    forward, backward = getattr(profile.forward, f"by_{what}"), getattr(profile.backward, f"by_{what}")
     none = {"runs": 0, "flops": 0, "bytes": 0}
-    rows = []
-    for name in {**forward, **backward}:
-        f, b = forward.get(name, none), backward.get(name, none)
-        rows.append((f["flops"] + b["flops"], f["bytes"] + b["bytes"], name, f["runs"] + b["runs"], f["flops"], b["flops"]))
-    rows.sort(key=lambda row: (-row[0], -row[1], row[2]))
-    return [(name, f"{runs:,}", f"{f:,}", f"{b:,}", f"{moved:,}") for _, moved, name, runs, f, b in rows]
+    both = [(name, forward.get(name, none), backward.get(name, none)) for name in {**forward, **backward}]
+    rows = [(name, f["runs"] + b["runs"], f["flops"], b["flops"], f["bytes"] + b["bytes"]) for name, f, b in both]
+    return sorted(rows, key=lambda row: (-row[2] - row[3], -row[4], row[0]))
+
+
+def rendered(parts: Iterable[str | Table], width: int) -> str:
+    """Return lines and tables as text. A table shows its first rows; a column whose heading begins with ">" is aligned right."""
+    from rich import box  # slow to import
+    from rich.console import Console
+    from rich.table import Table as Shown
+
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, markup=False)
+    for part in parts:
+        if isinstance(part, str):
+            console.print(part, soft_wrap=True)
+            continue
+        (headings, rows), shown = part, Shown(box=box.SIMPLE)
+        for heading in headings:
+            right = heading.startswith(">")
+            shown.add_column(heading.removeprefix(">"), justify="right" if right else "left", overflow="fold")
+        for row in rows[:LONGEST]:
+            shown.add_row(*row)
+        if len(rows) > LONGEST:
+            shown.add_row(f"… and {len(rows) - LONGEST} more")
+        console.print(shown)
+    return "\n".join([line.rstrip() for line in stream.getvalue().splitlines()]).strip("\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import html
-import io
 import linecache
 import os
 import sys
@@ -18,15 +17,13 @@ from typing import Any
 
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.tracebacks import foreign, internal
-from gradtape._src.core.platform import places
 from gradtape._src.core.programs.journal import Asked, file_and_number
 from gradtape._src.profile.profile import Profile, of_call
+from gradtape._src.profile.report import LONGEST, Table, costs_by, relative, rendered
 
 PERIOD = 0.005  # seconds between two samples
-LONGEST = 20  # the number of rows of a table
 LIBRARIES = f"{os.sep}site-packages{os.sep}"
 Line = tuple[str | None, int | None]  # file and line number
-Table = tuple[list[str], list[list[str]]]  # headings, and rows of cells
 
 
 class Clock:
@@ -94,7 +91,7 @@ class Watched:
         """Yield the tables of the report with their titles."""
         seconds = sorted(self.clock.seconds.items(), key=lambda item: -item[1])
         times = [[*_place(line), f"{s:.2f}", f"{s / self.clock.total:.0%}"] for line, s in seconds]
-        yield f"time by line, {self.clock.total:.1f} s in all", (["line", "", "seconds", "share"], times)
+        yield f"time by line, {self.clock.total:.1f} s in all", (["line", "", ">seconds", ">share"], times)
         for call in sorted(self.calls.values(), key=lambda call: -call.costs.flops):
             where, written = _place(call.line)
             costs = call.costs
@@ -102,20 +99,16 @@ class Watched:
                 f"{where}: {written} ({call.times} ×)\n"
                 f"one call: {costs.forward.flops:,} FLOPs forward, {costs.backward.flops:,} backward, "
                 f"at most {costs.peak_bytes:,} bytes alive",
-                _costs(costs, "by_line", "line"),
+                _costs(costs, "line"),
             )
             if costs.forward.by_layer:
-                yield "", _costs(costs, "by_layer", "layer")
+                yield "", _costs(costs, "layer")
 
 
-def _costs(costs: Profile, which: str, heading: str) -> Table:
+def _costs(costs: Profile, what: str) -> Table:
     """Return a table of one call's costs by line or layer."""
-    forward, backward = getattr(costs.forward, which), getattr(costs.backward, which)
-    none = {"flops": 0, "bytes": 0}
-    sums = [(name, forward.get(name, none), backward.get(name, none)) for name in {**forward, **backward}]
-    sums.sort(key=lambda row: (-row[1]["flops"] - row[2]["flops"], -row[1]["bytes"] - row[2]["bytes"]))
-    rows = [[name, _text(name), f"{f['flops']:,}", f"{b['flops']:,}", f"{f['bytes'] + b['bytes']:,}"] for name, f, b in sums]
-    return [heading, "", "FLOPs forward", "FLOPs backward", "bytes"], rows
+    rows = [[name, _text(name), f"{f:,}", f"{b:,}", f"{moved:,}"] for name, _, f, b, moved in costs_by(costs, what)]
+    return [what, "", ">FLOPs forward", ">FLOPs backward", ">bytes"], rows
 
 
 def _text(where: str) -> str:
@@ -127,31 +120,13 @@ def _text(where: str) -> str:
 def _place(line: Line) -> tuple[str, str]:
     """Return a line as `file:number`, relative to the working directory if possible, and its source text."""
     file, number = line
-    where = places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
-    return where, linecache.getline(file or "", number or 0).strip()
+    return relative(file, number), linecache.getline(file or "", number or 0).strip()
 
 
 def text(watched: Watched, width: int) -> str:
     """Return the report as text, `width` columns wide."""
-    from rich import box  # slow to import
-    from rich.console import Console
-    from rich.table import Table as Shown
-
-    stream = io.StringIO()
-    console = Console(file=stream, width=width, highlight=False, markup=False)
-    for title, (headings, rows) in watched.tables():
-        console.print(title)
-        shown = Shown(box=box.SIMPLE)
-        for place, heading in enumerate(headings):
-            shown.add_column(heading, justify="left" if place == 0 or not heading else "right", overflow="fold")
-        for row in rows[:LONGEST]:
-            shown.add_row(*row)
-        if len(rows) > LONGEST:
-            shown.add_row(f"… and {len(rows) - LONGEST} more")
-        console.print(shown)
-    if not watched.calls:
-        console.print("no gradient was asked for")
-    return "\n".join([line.rstrip() for line in stream.getvalue().splitlines()]).strip("\n")
+    parts = [part for titled in watched.tables() for part in titled]
+    return rendered(parts if watched.calls else [*parts, "no gradient was asked for"], width)
 
 
 def page(watched: Watched, script: str) -> str:
@@ -161,7 +136,7 @@ def page(watched: Watched, script: str) -> str:
         first, _, rest = html.escape(title).partition("\n")
         parts.append(f"<h2>{first}</h2>" if first else "")
         parts.append(f"<p>{rest}</p>" if rest else "")
-        parts.append("<table><tr>" + "".join([f"<th>{html.escape(h)}</th>" for h in headings if h]) + "</tr>")
+        parts.append("<table><tr>" + "".join([f"<th>{html.escape(h.removeprefix('>'))}</th>" for h in headings if h]) + "</tr>")
         most = max([_number(row) for row in rows], default=0.0) or 1.0
         parts += [_row(row, _number(row) / most) for row in rows[:LONGEST]]
         parts.append("</table>")

@@ -16,7 +16,7 @@ from gradtape._src.control import as_python, function
 from gradtape._src.core.settings.device_config import list_physical_devices
 from gradtape._src.ops.array.shape import transpose
 from gradtape._src.ops.linalg.matmul import matmul
-from gradtape._src.testing.skipping import with_eager_op_as_function as with_eager_op_as_function
+from gradtape._src.testing.skipping import disable_with_predicate, with_eager_op_as_function as with_eager_op_as_function
 from gradtape._src.testing.test_case import TestCase, main as main
 from gradtape._src.v1.graphs.gradients import gradients
 from gradtape._src.v1.graphs.graph import Graph
@@ -95,19 +95,8 @@ def run_v2_only(func: Any = None, reason: Any = None) -> Any:
     return _with_or_without(_as_it_is, func)
 
 
-@_on_methods
-def run_gpu_only(method: Any) -> Any:
-    """Skip a test without a GPU."""
-
-    @functools.wraps(method)
-    def decorated(self: TestCase, *args: Any, **kwargs: Any) -> Any:
-        if not list_physical_devices("GPU"):
-            self.skipTest("Test requires a GPU.")
-        return method(self, *args, **kwargs)
-
-    return decorated
-
-
+# Skip a test without a GPU.
+run_gpu_only = _on_methods(disable_with_predicate(lambda: not list_physical_devices("GPU"), "Test requires a GPU."))
 run_cuda_only = run_gpu_or_tpu = run_gpu_only
 
 

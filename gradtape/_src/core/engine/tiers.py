@@ -411,7 +411,7 @@ LARGE_CONSTANT = 1 << 14  # elements from which an op on constants is not folded
 
 
 @memoized
-def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:
+def _folds_large(program: Program, constant: frozenset[int]) -> bool:
     """Return whether an op of a Program reads only constants, one of them large.
 
     `constant` are the references of parameters that get constants from the caller.
@@ -472,7 +472,7 @@ def is_fused_again(program: Program) -> bool:
 lowerings.compiled_with(
     "unfolded",
     "cpu",
-    when=lambda program, quick: program is not None and _folds_large(program),
+    when=lambda program, quick: program is not None and _folds_large(program, frozenset()),
     because="an op on a large constant: XLA would compute it while it compiles, one element at a time. The maximum of 4 million "
     "ones takes 9 s, their cumulative product minutes",
     xla_disable_hlo_passes="constant_folding",

@@ -12,7 +12,7 @@ import hashlib
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
 
 import jax
 import numpy as np
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
         def differentiated(self, targets: Sequence[Node]) -> None: ...
 
 
+T = TypeVar("T")
+Rest = TypeVarTuple("Rest")
 Key = tuple[Any, ...]  # (Op, Attributes, *int)
 # XLA's time to compile a program grows with the square of its parameters and outputs: 10 s at `WIDE`, minutes at 10⁴.
 WIDE = 4096  # number of parameters and outputs from which a Program is cut
@@ -327,24 +329,18 @@ class Form:
         self.structured: tuple[int, ...] = ()
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
+def memoized(make: Callable[[Any, *Rest], T]) -> Callable[[Any, *Rest], T]:
+    """Keep the results of a function of a Program in `Program.derived`, by its other arguments: hashable, and by position."""
 
-
-def memoized(compute: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Decorate a function of a Program, and of hashable values given by position, so that each result is computed once.
-
-    The results are kept in `Program.derived`, under the function and the values.
-    """
-
-    @functools.wraps(compute)
-    def kept(program: Program, *values: Any) -> Any:
-        key = (compute, *values)
+    @functools.wraps(make)
+    def known(program: Program, *rest: *Rest) -> T:
+        key = (make, *rest)
         if key not in program.derived:
-            program.derived[key] = compute(program, *values)  # type: ignore[call-arg]
-        return program.derived[key]
+            program.derived[key] = make(program, *rest)
+        found: T = program.derived[key]
+        return found
 
-    return kept  # type: ignore[return-value]
+    return known
 
 
 class Program(Executable):

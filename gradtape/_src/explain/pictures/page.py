@@ -21,6 +21,7 @@ from gradtape._src.core.base import hooks
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Asked
 from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
@@ -30,7 +31,6 @@ from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
 from gradtape._src.explain.pictures.highlight import coloured
 from gradtape._src.explain.pictures.record import Group, Record, Recorded
-from gradtape._src.explain.pictures.residuals import bytes_of
 from gradtape._src.explain.pictures.words import described, place, size
 from gradtape._src.explain.probe import Probe, array, own_trace
 from gradtape._src.explain.report import Finding, Report, symbolic, values_of
@@ -213,7 +213,7 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
         "number": op.number,
         "op": op.op,
         "value": described(op.aval),
-        "bytes": size(bytes_of(op.aval)),
+        "bytes": size(0 if op.aval is None else bytes_of(op.aval)),
         "kept": size(op.kept) if op.kept else "",
         "norm": norms.get(op.name, ""),
         "inputs": op.inputs,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, active_nodes
-from gradtape._src.autodiff.plan import inside_of_custom, residual_set, saved
+from gradtape._src.autodiff.plan import read_by_gradients, residual_set
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.programs import journal
-from gradtape._src.core.programs.program import ELEMENT, NUMBER, Node
+from gradtape._src.core.programs.program import NUMBER, Node
+from gradtape._src.core.values.aval import bytes_of
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.words import called, place, rendered, size, table, variable_name
 
@@ -65,16 +65,10 @@ class Needed:
         self.maker = {entry.node: entry for entry in self.entries}
         self._kept = self._kept_by_the_engine(tape, starts)
         self.readers: dict[Node, list[Entry]] = {}
-        elements: dict[Node, dict[int, Node]] = {}
-        for entry in self.entries:
-            if entry.node.op is ELEMENT:
-                elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
-        passed_by = inside_of_custom(self.entries)
-        for position, entry in enumerate(self.entries):
-            if self.active.get(entry.node) == position and entry.node not in passed_by:
-                for node in dict.fromkeys(saved(entry, elements.get(entry.node))):
-                    if node.index != NUMBER:
-                        self.readers.setdefault(node, []).append(entry)
+        for entry, read in read_by_gradients(self.entries, self.active):
+            for node in dict.fromkeys(read):
+                if node.index != NUMBER:
+                    self.readers.setdefault(node, []).append(entry)
         for node in [n for n in self.readers if self.state(n) == RECOMPUTED]:
             self._pass_on(node)
 
@@ -116,12 +110,6 @@ class Needed:
     def kept(self) -> dict[journal.Origin, int]:
         """Return the bytes that are or will be held for the backward pass, by the value's origin."""
         return {journal.origin_of(n): bytes_of(n.aval) for n in self.readers if self.state(n) in (HELD, PENDING)}
-
-
-def bytes_of(aval: Any) -> int:
-    """Return the size of a value, or of several, in bytes; 0 if unknown."""
-    avals = aval if type(aval) is tuple else (aval,)
-    return sum(a.size * a.dtype.itemsize for a in avals if a is not None)
 
 
 def residuals(tape: GradientTape) -> Residuals:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.engine import execution, tracing
-from gradtape._src.core.programs.program import Program, leaf
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors.nest import flatten
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
@@ -80,23 +80,18 @@ def _times(r: Tensor, root: Tensor) -> Tensor:
     return left
 
 
+@memoized
 def weighted(program: Program, weighs: bool, loss: str, scale: float) -> Program:
     """Return the Program of residuals with a loss. If it `weighs`, the roots of the weights are its last parameters."""
     if not weighs and loss == "squares":
         return program
-    key = ("weighted", weighs, loss, scale)
-    known: Program | None = program.derived.get(key)
-    if known is None:
-        avals = [program.aval_of(r) for r in program.outputs]
-        leaves = [leaf(a, None) for a in program.parameters[: arity(program)]]
-        roots = [leaf(a, None) for a in avals] if weighs else []
-        with tracing.inner() as trace:
-            trace.overrides = None
-            results: list[Tensor] = [EagerTensor(n) for n in tracing.inline(program, leaves)]
-            if weighs:
-                results = [_times(r, EagerTensor(root)) for r, root in zip(results, roots, strict=True)]
-            nodes = [(scale * LOSSES[loss](r / scale)).node for r in results]
-            tracing.enter(trace, nodes)
-            known = execution.intern(tracing.close(trace, nodes, [*leaves, *roots]))
-        program.derived[key] = known
-    return known
+    parameters = program.parameters[: arity(program)]
+
+    def record(*given: Node) -> list[Node]:
+        results: list[Tensor] = [EagerTensor(n) for n in tracing.inline(program, given[: len(parameters)])]
+        if weighs:
+            results = [_times(r, EagerTensor(root)) for r, root in zip(results, given[len(parameters) :], strict=True)]
+        return [(scale * LOSSES[loss](r / scale)).node for r in results]
+
+    roots = [program.aval_of(r) for r in program.outputs] if weighs else []
+    return tracing.program_of(record, [*parameters, *roots])

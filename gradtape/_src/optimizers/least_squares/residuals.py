@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.backward import jvp_program, vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.function import Function
@@ -16,7 +16,8 @@ from gradtape._src.core.base.errors import ResourceExhaustedError
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.platform import memory
-from gradtape._src.core.programs.program import Node, Program, leaf
+from gradtape._src.core.programs.program import Node, Program
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors.convert import tensor, variable_of
 from gradtape._src.core.tensors.nest import flatten, pack_sequence_as
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
@@ -29,21 +30,13 @@ from gradtape._src.ops.array.joining import concat, split
 from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.optimizers.least_squares.losses import roots_of, weighted
 
+T = TypeVar("T")
 SHARE_OF_MEMORY = 0.5  # share of the memory that a Jacobian may take
 
 
 def _kept(make: Callable[[Any], Program]) -> Any:
-    """Keep a Program for each residual function and set of its variables."""
-
-    def program(self: Any) -> Program:
-        key = (make.__qualname__, *self.positions)
-        known = self.program.derived.get(key)
-        if known is None:
-            known = self.program.derived[key] = make(self)
-        found: Program = known
-        return found
-
-    return property(program)
+    """Make a property of a Program, made once for each residual function and set of its variables."""
+    return property(lambda self: self.kept(make, lambda: make(self)))
 
 
 class Residuals:
@@ -166,98 +159,73 @@ class Residuals:
 
     @_kept
     def alone(self) -> Program:
-        return self._traced(lambda parameters, _: [self._flat(tracing.inline(self.program, parameters))])
+        return self._traced(lambda parameters: [self._flat(tracing.inline(self.program, parameters))])
 
     def table(self, products: int | None = None) -> Program:
         """Return the Program of products of the Jacobian with vectors, in rows, and of the residuals in the last row.
 
         The vectors are the unit vectors, or with `products` an input of that many rows: the Program is (x, others…, vectors).
         """
-        key = ("table", products, *self.positions)
-        known: Program | None = self.program.derived.get(key)
-        if known is None:
 
-            def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
-                results = tracing.inline(self.program, parameters)
-                vectors = more[0] if more else eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node
-                return [concat([self._rows(parameters, EagerTensor(vectors)), self._flat(results)[None]], 0)]
+        def build(parameters: list[Node], *vectors: Node) -> list[Tensor]:
+            results = tracing.inline(self.program, parameters)
+            seeds = EagerTensor(vectors[0]) if vectors else eye(self.size, dtype=dtypes.as_dtype(self.dtype))
+            return [concat([self._rows(parameters, seeds), self._flat(results)[None]], 0)]
 
-            vectors = [] if products is None else [(products, self.size)]
-            known = self.program.derived[key] = self._traced(build, vectors)
-        return known
+        shapes = [] if products is None else [(products, self.size)]
+        return self.kept(("table", products), lambda: self._traced(build, *shapes))
+
+    def kept(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the result of `make`, which runs once for each key, residual function and set of variables."""
+        derived, key = self.program.derived, (key, *self.positions)
+        if key not in derived:
+            derived[key] = make()
+        found: T = derived[key]
+        return found
 
     def _rows(self, parameters: list[Node], vectors: Tensor) -> Tensor:
         """Return the products of the Jacobian with vectors, each in a row."""
         count = vectors.node.aval.shape[0]
-        rows = self._pushed(parameters, self._parts(vectors, count), count)
-        flat: Tensor = concat([self._wide(reshape(row, (count, -1))) for row in rows], 1)
+        tangents = [t.node for t in self._parts(vectors, count)]
+        mapped = [*[False] * len(parameters), *[True] * len(tangents)]
+        rows = call_vectorized(self._jvp, [*parameters, *tangents], mapped)
+        flat: Tensor = concat([self._wide(reshape(EagerTensor(row), (count, -1))) for row in rows], 1)
         return flat
+
+    @property
+    def _jvp(self) -> Program:
+        """The Program (parameters…, tangents of the variables…) → tangents of the residuals."""
+        return jvp_program(self.program, tuple(self.positions), len(self.program.outputs))
 
     @_kept
     def pushing(self) -> Program:
-        def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
-            pushed = self._pushed(parameters, self._parts(EagerTensor(more[0])))
-            return [self._flat([t.node for t in pushed])]
+        def build(parameters: list[Node], tangent: Node) -> list[Tensor]:
+            tangents = [t.node for t in self._parts(EagerTensor(tangent))]
+            return [self._flat(tracing.inline(self._jvp, [*parameters, *tangents]))]
 
-        return self._traced(build, [self.size])
+        return self._traced(build, (self.size,))
 
     @_kept
     def pulling(self) -> Program:
-        def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
+        def build(parameters: list[Node], cotangent: Node) -> list[Tensor]:
             avals = [self.program.aval_of(r) for r in self.program.outputs]
-            parts = split(EagerTensor(more[0]), [a.size for a in avals])
+            parts = split(EagerTensor(cotangent), [a.size for a in avals])
             seeds = [cast(reshape(p, a.shape), a.type).node for p, a in zip(parts, avals, strict=True)]
             derived, where = self._vjp_program()
             pulled = tracing.inline(derived, [*parameters, *seeds])
             return [self._flat([self._or_zeros(pulled, w, a) for w, a in zip(where, self._avals, strict=True)])]
 
-        return self._traced(build, [self.results])
+        return self._traced(build, (self.results,))
 
     @_kept
     def curving(self) -> Program:
         """Return the Program of J(x)·v, differentiated along v once more."""
-        inner = self.pushing
-        others = len(inner.parameters) - len(inner.constants)
-        derived, (where,) = vjp_program(inner, (0,), (0,))
-        if where is None:  # linear residuals
-            return self._traced(lambda parameters, more: [zeros((self.results,), dtypes.as_dtype(self.dtype))], [self.size])
-        pushed, (back,) = vjp_program(derived, (0,), (others,))
-        avals = inner.parameters[:others]
-        with tracing.inner() as trace:
-            trace.overrides = None
-            leaves = [leaf(a, None) for a in avals]
-            if back is None:
-                results = [zeros((self.results,), dtypes.as_dtype(self.dtype)).node]
-            else:
-                seed = zeros((self.results,), dtypes.as_dtype(self.dtype)).node
-                results = [tracing.inline(pushed, [*leaves, seed, leaves[-1]])[back]]
-            return compiled_at_once(execution.intern(tracing.close(trace, results, leaves)))
+        pushed = jvp_program(self.pushing, (0,), 1)
+        given = self.pushing.parameters[: arity(self.pushing)]
+        return compiled_at_once(tracing.program_of(lambda *nodes: tracing.inline(pushed, [*nodes, nodes[-1]]), given))
 
     def _vjp_program(self) -> tuple[Program, tuple[int | None, ...]]:
         return vjp_program(self.program, tuple(range(len(self.program.outputs))), tuple(self.positions))
-
-    def _pushed(self, parameters: list[Node], tangents: list[Tensor], count: int | None = None) -> list[Tensor]:
-        """Return the tangents of the residuals, for tangents of the variables; for a `count` of them at once, in rows.
-
-        (parameters…, any cotangents, tangents…) → the tangents of the residuals: the transpose of the transpose.
-        """
-        derived, where = self._vjp_program()
-        first = len(parameters)
-        jvp, places = vjp_program(
-            derived, tuple(range(len(derived.outputs))), tuple(range(first, first + len(self.program.outputs)))
-        )
-        moving = [t.node for t, w in zip(tangents, where, strict=True) if w is not None]
-        avals = [self.program.aval_of(r) for r in self.program.outputs]
-        seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
-        inputs = [*parameters, *seeds, *moving]
-        if count is not None:
-            nodes = call_vectorized(jvp, inputs, [False] * (len(inputs) - len(moving)) + [True] * len(moving))
-        else:
-            nodes = tracing.inline(jvp, inputs)
-        rows = () if count is None else (count,)
-        return [
-            zeros((*rows, *a.shape), a.type) if w is None else EagerTensor(nodes[w]) for w, a in zip(places, avals, strict=True)
-        ]
 
     def _or_zeros(self, nodes: list[Node], where: int | None, of: Any) -> Node:
         node: Node = zeros(of.shape, of.type).node if where is None else nodes[where]
@@ -277,21 +245,20 @@ class Residuals:
         before = () if count is None else (count,)
         return [cast(reshape(p, (*before, *a.shape)), a.type) for p, a in zip(parts, self._avals, strict=True)]
 
-    def _traced(self, build: Callable[[list[Node], list[Node]], list[Tensor]], vectors: Sequence[Any] = ()) -> Program:
-        """Trace `build` as a Program of (x, everything else, vectors of these sizes, or rows of vectors of these shapes…)."""
-        count = len(self.program.parameters) - len(self.program.constants)
+    def _traced(self, build: Callable[..., list[Tensor]], *shapes: tuple[int, ...]) -> Program:
+        """Trace `build` as a Program of (x, everything else, vectors of these shapes…)."""
+        count = arity(self.program)
         others = [i for i in range(count) if i not in self.positions]
-        with tracing.inner() as trace:
-            trace.overrides = None
-            x = leaf(aval((self.size,), self.dtype), None)
-            rest = {i: leaf(self.program.parameters[i], None) for i in others}
-            more = [leaf(aval(n if isinstance(n, tuple) else (n,), self.dtype), None) for n in vectors]
+
+        def record(x: Node, *given: Node) -> list[Node]:
             parts = dict(zip(self.positions, self._parts(EagerTensor(x)), strict=True))
+            rest = dict(zip(others, given, strict=False))
             parameters = [parts[i].node if i in parts else rest[i] for i in range(count)]
-            nodes = [t.node for t in build(parameters, more)]
-            tracing.enter(trace, nodes)
-            program = tracing.close(trace, nodes, [x, *rest.values(), *more])
-        return compiled_at_once(execution.intern(program))
+            return [t.node for t in build(parameters, *given[len(others) :])]
+
+        avals = [self.program.parameters[i] for i in others]
+        vectors = [aval(shape, self.dtype) for shape in shapes]
+        return compiled_at_once(tracing.program_of(record, [aval((self.size,), self.dtype), *avals, *vectors]))
 
 
 def compiled_at_once(program: Program) -> Program:

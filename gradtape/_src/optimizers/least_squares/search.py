@@ -123,13 +123,13 @@ class Search(NamedTuple):
 
     def start(self, residuals: Residuals, x: np.ndarray) -> Reached:
         """Return the state before the first call, from the starting values."""
-        key = ("start", self.solver, self.pattern, x.shape)
-        known: list[Node] | None = residuals.program.derived.get(key)
-        if known is None:
+
+        def blank() -> list[Node]:  # they move to the device once
             rows = {"dense": residuals.size, "sparse": self.pattern and self.pattern.products, "matrix_free": 0}[self.solver]
             table = np.zeros((*x.shape[:-1], rows + 1, residuals.results), x.dtype)
-            blank = table, np.zeros((*x.shape[:-1], residuals.size + HISTORY + SCALARS), WIDE)
-            known = residuals.program.derived[key] = [tensor(part).node for part in blank]  # they move to the device once
+            return [tensor(part).node for part in (table, np.zeros((*x.shape[:-1], residuals.size + HISTORY + SCALARS), WIDE))]
+
+        known = residuals.kept(("start", self.solver, self.pattern, x.shape), blank)
         return Reached(np.stack([x, x], -2), *map(engine.argument, known))
 
     def inputs(self, residuals: Residuals, low: Any, high: Any) -> list[Any]:
@@ -144,22 +144,18 @@ class Search(NamedTuple):
 
     def program(self, residuals: Residuals, given: Sequence[Any]) -> Program:
         """Return the Program of some trips: (state…, options, `inputs`…) → new state."""
-        key = ("search", *self, residuals.count, *residuals.positions)
-        known: Program | None = residuals.program.derived.get(key)
-        if known is None:
 
-            def run(*inputs: Tensor) -> list[Tensor]:
-                reached = Reached(*inputs[: len(Reached._fields)])
-                return Trips(self, residuals, inputs[len(reached) :]).run(reached)
+        def run(*inputs: Tensor) -> list[Tensor]:
+            reached = Reached(*inputs[: len(Reached._fields)])
+            return Trips(self, residuals, inputs[len(reached) :]).run(reached)
 
+        def make() -> Program:
             each = [residuals.count is not None] * len(Reached._fields)
             each += [False, *self._each(residuals)]
-            rows = [aval(x.shape[e:], x.dtype) for x, e in zip(given, each, strict=True)]
-            known = built(run, rows)
-            if residuals.count is not None:
-                known = _vectorized(known, each, given)
-            residuals.program.derived[key] = known
-        return known
+            one = built(run, [aval(x.shape[e:], x.dtype) for x, e in zip(given, each, strict=True)])
+            return one if residuals.count is None else _vectorized(one, each, given)
+
+        return residuals.kept((self, residuals.count), make)
 
     def _each(self, residuals: Residuals) -> list[bool]:
         """Return for each of `inputs` whether it has a row for each fit of a batch."""

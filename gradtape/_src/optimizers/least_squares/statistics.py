@@ -14,9 +14,6 @@ import numpy as np
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.ops.math.incomplete import betainc
-
-HALVINGS = 60
 
 
 class Statistics:
@@ -94,9 +91,6 @@ class Statistics:
 
 def quantile(level: float, freedom: int) -> float:
     """Return the t for which Student's distribution has the probability `level` in [−t, t]."""
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        x = 0.5 * (low + high)
-        below = float(betainc(np.float64(0.5), np.float64(0.5 * freedom), np.float64(x))) < level
-        low, high = (x, high) if below else (low, x)
-    return float(np.sqrt(freedom * low / (1.0 - low)))
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 * (1.0 + level)))
