@@ -131,8 +131,8 @@ def missing(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
-def _traced(*arguments: Any) -> Any:
-    return pkgutil.resolve_name("gradtape._src.v1.graphs.open_function:traced")(*arguments)
+def _on_call(name: str) -> Callable[..., Any]:
+    return lambda *arguments: pkgutil.resolve_name(f"gradtape._src.v1.graphs.open_function:{name}")(*arguments)
 
 
-hooks.graphs.traced = _traced
+hooks.graphs.traced, hooks.graphs.sketched = _on_call("traced"), _on_call("sketched")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from gradtape._src.control.frozen import frozen
 from gradtape._src.control.iterators import Elements as TakenElements
 from gradtape._src.control.scope import Scope
+from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import (
     LOOKS_AT_VALUES,
@@ -26,12 +27,11 @@ from gradtape._src.core.base.errors import (
 from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import engine, tracing
-from gradtape._src.core.engine.constant_folding import EXTENT
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import Trace, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
-from gradtape._src.core.tensors.tensor import EagerTensor, extents_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.values.shape import TensorShape
@@ -240,16 +240,18 @@ def _inferred(call: ElementCall, given: ElementStructure, make_empty: Callable[[
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, SHAPED)):
         return None
     refused: list[Exception] = []
-    # Code that uses extents as numbers fails on None; a shape may depend on the integers of an element.
-    for shows, counted in ((False, False), *([] if complete(given) else [(True, False)]), (False, True)):
-        asked = functools.partial(_specs_for, call, given, make_empty, counted)
-        if counted and not any(isinstance(error, LOOKS_AT_VALUES) for error in refused[:1]):
-            break
-        ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows, supposes=not counted)
+    ways_of = functools.partial(explored, functools.partial(_specs_for, call, given, make_empty), (Exception,), TRIALS)
+    for shows in (False,) if complete(given) else (False, True):  # code that uses extents as numbers fails on None
+        ways, errors = ways_of(guides=True, shows=shows)
         found = [_stated(specs, path) for specs, path in ways]
         if found and all(_alike(found[0], other) for other in found):
             return functools.reduce(common, found)
         refused += errors
+    if any(isinstance(error, LOOKS_AT_VALUES) for error in refused):  # a graph has shapes for what needs values
+        with apart():
+            specs = hooks.graphs.sketched(functools.partial(_specs_in_graph, call, given, make_empty))
+        if specs is not None:
+            return specs
     raise refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
 
 
@@ -260,24 +262,24 @@ def _alike(first: Any, second: Any) -> bool:
     return one.nest == other.nest and kinds[0] == kinds[1]
 
 
-def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], counted: bool) -> Any:
+def _specs_for(call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any]) -> Any:
     scope = Scope()
     scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # random numbers and elements are not drawn
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
-        values = [_number(spec) if counted and _is_integer(spec) else _placeholder(spec, make_empty) for spec in given.specs]
-        result = call.on_symbols(given.nest.unflatten(values))
+        result = call.on_symbols(given.nest.unflatten([_placeholder(spec, make_empty) for spec in given.specs]))
     for variable, _ in scope.variables.values():  # elements carry no history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
     return result
 
 
-def _is_integer(spec: Any) -> bool:
-    return isinstance(spec, TensorSpec) and spec.shape.rank == 0 and spec.dtype.is_integer
+def _specs_in_graph(
+    call: ElementCall, given: ElementStructure, make_empty: Callable[[Any], Any], make: Callable[[Any, TensorShape], Tensor]
+) -> Any:
+    def placed(dtype: np.dtype, shape: Sequence[Any]) -> Tensor:
+        return make(dtype, TensorShape([None if type(extent) is Dim else extent for extent in shape]))
 
-
-def _number(spec: TensorSpec) -> EagerTensor:
-    """Return a scalar whose value is a symbol."""
-    return EagerTensor(engine.record(EXTENT, (), (unknown(counts=False), spec.dtype.numpy)))
+    result = call.on_symbols(given.nest.unflatten([_placeholder(spec, make_empty, placed) for spec in given.specs]))
+    return _stated(result, Path(()))
 
 
 def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
@@ -286,19 +288,23 @@ def without_values(specs: Any, make_empty: Callable[[Any], Any]) -> Any:
     return structure.nest.unflatten([_placeholder(spec, make_empty) for spec in structure.specs])
 
 
-def _placeholder(spec: Any, make_empty: Callable[[Any], Any]) -> Any:
+def _unvalued(dtype: np.dtype, shape: Sequence[Any]) -> Tensor:
+    return EagerTensor(leaf(aval(shape, dtype), None))
+
+
+def _placeholder(spec: Any, make_empty: Callable[[Any], Any], make: Callable[..., Tensor] = _unvalued) -> Any:
     if isinstance(spec, NoneTensorSpec):
         return None
     if isinstance(spec, DatasetSpec):
         return make_empty(spec.element_spec)
-    if isinstance(spec, SparseTensorSpec):
-        shape = [unknown() if known is None else known for known in spec.shape]
-        places = EagerTensor(leaf(aval((count := unknown(), len(shape)), np.dtype(np.int64)), None))
-        return SparseTensor(places, EagerTensor(leaf(aval((count,), spec.dtype.numpy), None)), tuple(shape))
     if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
         parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
-        return nest.unflatten(how, [_placeholder(part, make_empty) for part in parts])
-    return EagerTensor(leaf(aval([unknown() if known is None else known for known in spec.shape], spec.dtype.numpy), None))
+        return nest.unflatten(how, [_placeholder(part, make_empty, make) for part in parts])
+    shape = [unknown() if known is None else known for known in spec.shape]
+    if isinstance(spec, SparseTensorSpec):
+        places = make(np.dtype(np.int64), (count := unknown(), len(shape)))
+        return SparseTensor(places, make(spec.dtype.numpy, (count,)), tuple(shape))
+    return make(spec.dtype.numpy, shape)
 
 
 def _stated(result: Any, path: Path) -> Any:
@@ -328,6 +334,8 @@ def _spec_without_value(item: Any) -> Any:
     if isinstance(item, SparseTensor | RaggedTensor):
         return item._type_spec
     value = tensor(item)
+    if value.shape.rank is None:
+        raise engine.NeedsValues("the rank of a result depends on values")
     return TensorSpec(extents_of(value), value.dtype)
 
 

@@ -124,6 +124,9 @@ class Graphs:
     traced: Callable[..., Any] = _nothing
     """Trace a function for an unknown rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
 
+    sketched: Callable[[Callable[..., Any]], Any] = _nothing
+    """Return what a function gives in a graph of its own: see `v1/graphs/open_function`. By `compat/names`; called by `data`."""
+
     changing_loop: Callable[..., Any] = _nothing
     """Run a loop whose variables change their rank. Called by `control/loop`."""
 

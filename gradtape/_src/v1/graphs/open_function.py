@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.scope import TENSOR, MadeFromArguments, ResultStructure, initial_value
@@ -29,6 +29,7 @@ from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
 from gradtape._src.v1.graphs.kinds import BEGINNINGS, HANDLE
 from gradtape._src.v1.graphs.replay import Replay
 
+T = TypeVar("T")
 Parameter = tuple[str, Any, TensorShape]  # name, dtype, shape
 
 
@@ -80,6 +81,12 @@ class OpenGraph(Graph):
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Refuse a gradient, since the explainer reads traces with true shapes."""
         self._refuse()
+
+
+class SketchedGraph(OpenGraph):
+    """The graph of a function of which only the shapes of the results are wanted. It never runs."""
+
+    deferred = Graph.deferred
 
 
 class OpenFunction:
@@ -185,4 +192,17 @@ def traced(
     except Exception as error:
         if of_user(error):
             raise
+        return None
+
+
+def sketched(call: Callable[[Callable[[Any, TensorShape], Tensor]], T]) -> T | None:
+    """Return what `call` gives in a graph of its own; it gets the function that makes a tensor of a dtype and a shape.
+
+    None if it fails there. With values it may succeed.
+    """
+    graph = SketchedGraph()
+    try:
+        with graph.as_default():
+            return call(lambda dtype, shape: graph.placeholder(dtype, shape, "element"))
+    except (Refused, Exception):
         return None
