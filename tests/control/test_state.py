@@ -199,3 +199,43 @@ def test_what_a_function_enters_in_a_collection_stays_in_it():
     f = tf.function(lambda x: v1.add_to_collection("e", x) or x)
     f(1.0)
     assert v1.get_collection("e") == []
+
+
+class Counter:
+    """A sum in a variable that the first use creates."""
+
+    variable = None
+
+    def add(self, x):
+        if self.variable is None:
+            self.variable = tf.Variable(0.0)
+        self.variable.assign_add(x)
+        return self.variable + 0.0
+
+
+def own_sum(x):
+    variable = tf.Variable(1.0)
+    variable.assign_add(x)
+    return variable + 0.0
+
+
+def test_a_branch_may_create_variables_in_the_first_trace():
+    counter = Counter()
+    f = tf.function(lambda x, chosen: tf.cond(chosen, lambda: counter.add(x), lambda: x))
+    assert [f(1.0, tf.constant(chosen)).numpy() for chosen in (False, True, True)] == [1.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match="only supports singleton"):
+        tf.function(lambda x, chosen: tf.cond(chosen, lambda: own_sum(x), lambda: x))(1.0, tf.constant(True))
+
+
+def test_a_loop_may_create_variables_in_the_first_trace():
+    counter = Counter()
+    f = tf.function(lambda x: tf.map_fn(counter.add, x))
+    assert [f(tf.constant(x)).numpy().tolist() for x in ([1.0, 2.0], [2.0])] == [[1.0, 3.0], [5.0]]
+    with pytest.raises(ValueError, match="only supports singleton"):
+        tf.function(lambda x: tf.map_fn(own_sum, x))(tf.constant([1.0, 2.0]))
+
+
+def test_each_trip_in_eager_code_creates_its_own_variable():
+    x = tf.constant([1.0, 2.0, 3.0])
+    assert tf.map_fn(own_sum, x).numpy().tolist() == [2.0, 3.0, 4.0]
+    assert tf.scan(lambda a, b: own_sum(a + b), x).numpy().tolist() == [1.0, 4.0, 8.0]

@@ -560,3 +560,36 @@ def test_a_function_that_looks_into_a_window():
     assert elements(sums) == [[2.0, 4.0], [4.0, 5.0]]
     with pytest.raises(TypeError, match="element types for the new state must match"):
         windows.map(lambda w: w.reduce(0, lambda a, b: tf.reduce_sum(b)))
+
+
+@pytest.mark.parametrize(
+    ("made", "extents"),
+    [
+        (lambda x, n: tf.unique(x)[0], [None]),
+        (lambda x, n: tf.boolean_mask(x, x > 1.0), [None]),
+        (lambda x, n: tf.where(x > 1.0), [None, 1]),
+        (lambda x, n: tf.zeros([n, 3]), [None, 3]),
+        (lambda x, n: tf.image.resize(tf.zeros([4, 4, 1]), [n, 5]), [None, 5, 1]),
+        (lambda x, n: tf.sequence_mask([1, n]), [2, None]),
+        (lambda x, n: tf.strings.split("a b"), [None]),
+        (lambda x, n: tf.stack(tf.dynamic_partition(x, [0, 0, n], 2)), [2, None]),
+    ],
+)
+def test_an_op_whose_shape_depends_on_values_leaves_the_extents_of_the_others_known(made, extents):
+    given = tf.data.Dataset.from_tensors(([1.0, 2.0, 1.0], 1, tf.io.encode_png(tf.zeros([4, 5, 3], tf.uint8))))
+    mapped = given.map(lambda x, n, picture: (made(x, n), tf.image.resize(tf.io.decode_png(picture, channels=3), [8, 9])))
+    assert [spec.shape.as_list() for spec in mapped.batch(2).element_spec] == [[None, *extents], [None, 8, 9, 3]]
+
+
+def test_a_picture_beside_boxes_of_any_number_has_channels():
+    features = tf.train.Features(feature={"boxes": tf.train.Feature(float_list=tf.train.FloatList(value=[0.1, 0.9]))})
+    message = tf.train.Example(features=features).SerializeToString()
+
+    def parse(message):
+        boxes = tf.io.parse_single_example(message, {"boxes": tf.io.VarLenFeature(tf.float32)})["boxes"]
+        picture = tf.io.decode_png(tf.io.encode_png(tf.zeros([2, 2, 3], tf.uint8)), channels=3)
+        return boxes, tf.sparse.to_dense(boxes), picture
+
+    sparse, *dense = tf.data.Dataset.from_tensors(message).map(parse).element_spec
+    assert sparse == tf.SparseTensorSpec([None], tf.float32)
+    assert [spec.shape.as_list() for spec in dense] == [[None], [None, None, 3]]

@@ -100,6 +100,8 @@ IMAGE, MATRIX = shaped(1, 40, 1, 1), shaped(4, 4)
         (gather._added_up, [shaped(3), shaped(3, dtype="int32")], ROWS | {"shape": (5,)}, HOST, "added_up"),
         (philox._blocks_of, [shaped(3, dtype="int64"), MATRIX], {"shift": 1}, HOST, "repeated_blocks"),
         (philox._blocks_of, [shaped(3, dtype="int64"), MATRIX], {"shift": 1}, "cuda", "blocks_of"),
+        (philox._blocks_of, [shaped(3, dtype="int64"), shaped(2)], {"shift": 1}, "cpu", "blocks_of"),
+        (philox._blocks_of, [shaped(3, dtype="int64"), shaped(1, 1)], {"shift": 1}, "cpu", "stored_block"),
     ],
 )
 def test_sizes_and_devices_choose(of, given, named, platform, expected):

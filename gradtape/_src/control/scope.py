@@ -163,6 +163,8 @@ class Scope:
         """Note a new variable; ValueError if the function may not create any."""
         if not self.creates:
             raise ValueError(SINGLETON)
+        if self.nested and not tracing.is_creating():
+            raise engine.NeedsValues("in eager code each trip creates its own variable")
         self.created.append(variable)
 
     def initial(self, node: Node) -> Any:

@@ -255,7 +255,7 @@ def _inferred(call: ElementCall, given: ElementStructure) -> Any:
         refused += errors
     reason = refused[0] if refused else UnknownExtent(None, None, "What the function returns depends on values.")
     if isinstance(reason, (*LOOKS_AT_VALUES, UnknownExtent)):
-        with contextlib.suppress(Exception):  # the call may succeed with values
+        with contextlib.suppress(Exception), apart():  # the call may succeed with values
             return hooks.graphs.described(lambda made: _specs_for(call, given, made))
     raise reason
 

@@ -450,3 +450,16 @@ def test_draws_from_one_seed_compute_its_state_once():
     program = f.get_concrete_function(tf.TensorSpec([2], tf.int32))._traced.program
     text = jax.jit(program.evaluate).lower(jax.ShapeDtypeStruct([2], "int32")).compile().as_text()
     assert text.count(" xor(") == 2 * 4 * 10  # the state's block and that of the draws: four in each of ten rounds
+
+
+def test_single_numbers_are_drawn_once_and_not_for_each_element_that_they_change():
+    @tf.function
+    def changed(image, seed):
+        image = tf.image.stateless_random_brightness(tf.image.stateless_random_flip_left_right(image, seed), 0.3, seed + 1)
+        image = tf.image.stateless_random_hue(tf.image.stateless_random_contrast(image, 0.3, 0.5, seed + 2), 0.1, seed + 3)
+        return tf.image.stateless_random_saturation(image, 0.4, 0.6, seed + 4)
+
+    shapes = jax.ShapeDtypeStruct([8, 9, 3], "float32"), jax.ShapeDtypeStruct([2], "int32")
+    concrete = changed.get_concrete_function(*[tf.TensorSpec(shape.shape, shape.dtype.name) for shape in shapes])
+    text = jax.jit(concrete._traced.program.evaluate).lower(*shapes).compile().as_text()
+    assert text.count(" xor(") == 10 * 4 * 10  # for each of five draws its state's block and its own: four in each of ten rounds

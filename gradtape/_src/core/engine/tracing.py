@@ -107,6 +107,11 @@ def made(variable: Any) -> None:
         local.creation.made(variable)
 
 
+def is_creating() -> bool:
+    """Return whether a function is being traced whose new variables are noted."""
+    return local.creation is not None
+
+
 def trace_again(variable: Any) -> None:
     """Make all functions under trace in this thread be traced once more, by noting `variable` as created in each."""
     creation = local.creation

@@ -105,6 +105,16 @@ def _repeated_blocks(state, index, *, shift):
 lowering(_blocks_of, platform=HOST, rule=_repeated_blocks, because="NumPy fuses nothing: each block is computed once")
 
 
+def _stored_block(state, index, *, shift):
+    return tuple(lax.optimization_barrier(jnp.stack(blocks(state, index >> np.uint64(shift)))))
+
+
+lowering(
+    _blocks_of, platform="cpu", when=lambda state, index, *, shift: index.size == 1, rule=_stored_block,
+    because="XLA's compiler for CPUs draws a single number again for each element that it changes, but stores an array of words",
+)  # fmt: skip
+
+
 def _pairs(state, index, shift):
     """Return each number's pair of words, of which a block has two. A pair is shared by 2^shift numbers."""
     w0, w1, w2, w3 = _blocks_of(state, index, shift=shift + 1)
