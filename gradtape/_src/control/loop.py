@@ -99,7 +99,7 @@ def _traced(
     held = [leaf(v.aval, None) for v in carried]
     element = [leaf(a, None) for a in elements]
     number = leaf(NUMBER_OF_TRIP, None)
-    scope = Scope(nested=True, carried=list(zip(carried, held, strict=True)), creates=not carried, trip=number)
+    scope = Scope(nested=True, carried=list(zip(carried, held, strict=True)), creates=False if carried else None, trip=number)
     taken = [*parameters, *held, *element]
 
     def step() -> list[Tensor]:

@@ -82,7 +82,8 @@ class Scope:
         through: Any = None,
         streams: Any = None,
     ) -> None:
-        self.nested, self.creates = nested, not nested if creates is None else creates
+        self.nested = nested
+        self.creates = creates  # None: variables may be created, in a branch or loop while a function is traced
         self.streams = streams  # the random streams of other traces of the function, which this one continues
         self.through = through  # makes loops that run on the host, where these are possible
         self.elements: Any = None  # takes elements of iterators, where a call can draw them
@@ -161,9 +162,9 @@ class Scope:
 
     def made(self, variable: Variable) -> None:
         """Note a new variable; ValueError if the function may not create any."""
-        if not self.creates:
+        if self.creates is False:
             raise ValueError(SINGLETON)
-        if self.nested and not tracing.is_creating():
+        if self.creates is None and self.nested and not tracing.is_creating():
             raise engine.NeedsValues("in eager code each trip creates its own variable")
         self.created.append(variable)
 

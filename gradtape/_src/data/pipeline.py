@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, Self, TypeVar
@@ -119,7 +120,8 @@ class Pipeline(Elements, Trackable):
         known = all(spec.shape.rank is not None for spec in self.structure.specs if isinstance(spec, TensorSpec))
         if known:
             return self.element_spec
-        with Glance().open():
+        first = None
+        with contextlib.suppress(engine.NeedsValues), Glance().open():  # in a trace, the elements of an argument are not known
             first = next(iter(self.elements()), None)
         return self.element_spec if first is None else from_one(first).element_spec
 
