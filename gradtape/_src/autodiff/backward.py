@@ -333,14 +333,14 @@ local = declare(_Fields)
 
 def transposes(program: Program) -> bool:
     """Return whether the gradient of a Program differs in forward mode, which is active, because of custom gradients."""
-    if not local.transposing:
-        return False
-    known: bool | None = program.derived.get("custom gradients")
-    if known is None:
-        ops = [key[0] for key in program.keys if isinstance(key[0], StructuredOp)]
-        inner = [p for key in program.keys for p in key[0].programs(key[1])]
-        known = program.derived["custom gradients"] = any(op.kind is GRADIENT for op in ops) or any(map(transposes, inner))
-    return known
+    return local.transposing and _has_custom_gradients(program)
+
+
+@memoized
+def _has_custom_gradients(program: Program) -> bool:
+    ops = [key[0] for key in program.keys if isinstance(key[0], StructuredOp)]
+    inner = [p for key in program.keys for p in key[0].programs(key[1])]
+    return any(op.kind is GRADIENT for op in ops) or any(map(_has_custom_gradients, inner))
 
 
 def differentiable_parts(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -357,10 +357,13 @@ def vjp_program(
     The second result says for each of `needed` which output has its cotangent, or None if there is none. With `slices`, a
     cotangent that is IndexedSlices has two outputs: values and indices.
     """
-    key = (given, needed, slices, transposes(program))
-    known: tuple[Program, tuple[Any, ...]] | None = program.derived.get(key)
-    if known is not None:
-        return known
+    return _vjp_program(program, given, needed, slices, transposes(program))
+
+
+@memoized
+def _vjp_program(
+    program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool, transposed: bool
+) -> tuple[Program, tuple[Any, ...]]:
     count, avals = arity(program), program.results
     parameters = [leaf(a, None) for a in program.parameters[:count]]
     seeds = [leaf(avals[i], None) for i in given]
@@ -395,8 +398,7 @@ def vjp_program(
         if not active_nodes(behind, forward).keys().isdisjoint(results):
             derived.derived[tracing.FORWARD] = program
     trace.forget()
-    known = program.derived[key] = derived, tuple(where)
-    return known
+    return derived, tuple(where)
 
 
 def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:

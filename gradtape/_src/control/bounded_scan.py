@@ -21,7 +21,7 @@ from gradtape._src.core.engine import engine, execution, tracing
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import define
-from gradtape._src.core.programs.program import Node, Program, leaf, read_by
+from gradtape._src.core.programs.program import Node, Program, leaf, memoized, read_by
 from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensors.convert import node_of, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
@@ -198,7 +198,7 @@ def _holds_loop(program: Program) -> bool:
 
 def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int]:
     """Return the body with its residuals as additional outputs, and the number of residuals."""
-    split = _linear_body(body, consts, carry)
+    split = _linear_body(body, consts, carry, transposes(body))
     if split is None:
         return body, 0
     whole = split[0]
@@ -207,24 +207,20 @@ def with_residuals(body: Program, consts: int, carry: int) -> tuple[Program, int
     return whole, len(whole.outputs) - len(body.outputs)
 
 
-def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
-    """Return `linearized(body)` and the positions of the cotangents, cached in `body.derived`.
+@memoized
+def _linear_body(
+    body: Program, consts: int, carry: int, transposed: bool
+) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
+    """Return `linearized(body)` and the positions of the cotangents; `transposed` is what `transposes` says.
 
     None if an op of the body has no gradient, or none for its dtype.
     """
-    key = ("linear", consts, carry, transposes(body))
-    if key not in body.derived:
-        given, needed = differentiable_parts(body)
-        try:
-            derived, where = vjp_program(body, given, needed)
-        except NO_GRADIENT:
-            body.derived[key] = None
-        else:
-            held = {*range(consts), *range(consts + carry, arity(body))}
-            forward, backward, carried = linearized(body, derived, held)
-            body.derived[key] = forward, backward, carried, where
-    found: tuple[Program, Program, list[int], tuple[int | None, ...]] | None = body.derived[key]
-    return found
+    try:
+        derived, where = vjp_program(body, *differentiable_parts(body))
+    except NO_GRADIENT:
+        return None
+    forward, backward, carried = linearized(body, derived, {*range(consts), *range(consts + carry, arity(body))})
+    return forward, backward, carried, where
 
 
 def _leads_back(body: Program) -> bool:
@@ -271,10 +267,10 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         body, saved = selected(body, range(plain)), 0
     if saved:
         original = selected(body, range(plain))
-        split = _linear_body(original, consts, carry)
+        split = _linear_body(original, consts, carry, transposes(original))
     else:
         original = tracing.without_effects(body)
-        split = _linear_body(original, consts, carry)
+        split = _linear_body(original, consts, carry, transposes(original))
         if split is not None:
             outputs = record_scan(original, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None, again=True)
     residuals = outputs[plain:]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import Node, Program
+from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import StructuredOp
 from gradtape._src.core.tensors.tensor import handle, to_numpy
 from gradtape._src.core.values.dim import is_unknown
@@ -30,17 +30,13 @@ class NodeRows(list[Node]):
     """The rows of a loop's residual, with different shapes."""
 
 
+@memoized
 def is_open(program: Program) -> bool:
     """Return whether a Program cannot be compiled as recorded: it has unknown extents, or an op that needs values."""
-    known: bool | None = program.derived.get("open")
-    if known is None:
-        avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
-        held = [inner for op, attrs, *_ in program.keys for inner in op.programs(attrs)]
-        known = any(a.open for a in (*avals, *program.parameters)) or any(
-            key[0] in BY_VALUES or key[0] is LATE for key in program.keys
-        )
-        known = program.derived["open"] = known or any(map(is_open, held))
-    return known
+    avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
+    if any(a.open for a in (*avals, *program.parameters)) or any(key[0] in BY_VALUES or key[0] is LATE for key in program.keys):
+        return True
+    return any(is_open(inner) for op, attrs, *_ in program.keys for inner in op.programs(attrs))
 
 
 def only_in_graphs(program: Program) -> bool:
