@@ -212,6 +212,8 @@ SPECS = [
     (lambda: through_python().map(lambda x: (tf.ensure_shape(x, [3]), x[0])), (spec(3, dtype="float32"), tf.TensorSpec(None))),
     (lambda: through_python([3]).batch(2), spec(None, 3, dtype="float32")),
     (lambda: through_python().batch(2).unbatch(), tf.TensorSpec(None, tf.float32)),
+    (lambda: D.range(3).flat_map(lambda x: D.from_tensors(tf.boolean_mask([1, 2], [x > 0, x > 1]))), spec(None, dtype="int32")),
+    (lambda: ones([1, 2]).flat_map(lambda x: D.from_tensor_slices(x).batch(2)), spec(None, dtype="int32")),
 ]  # fmt: skip
 
 

@@ -131,9 +131,11 @@ def missing(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
-def _of_graphs(name: str) -> Callable[..., Any]:
-    """Return a function of `v1/graphs/open_function`, which is imported when it is called."""
-    return lambda *arguments: pkgutil.resolve_name(f"gradtape._src.v1.graphs.open_function:{name}")(*arguments)
+def _of_graphs(place: str) -> Callable[..., Any]:
+    """Return a function of a module in `v1`, which is imported when it is called."""
+    return lambda *arguments: pkgutil.resolve_name(f"gradtape._src.v1.{place}")(*arguments)
 
 
-hooks.graphs.traced, hooks.graphs.described = _of_graphs("traced"), _of_graphs("described")
+hooks.graphs.traced = _of_graphs("graphs.open_function:traced")
+hooks.graphs.described = _of_graphs("graphs.open_function:described")
+hooks.graphs.dataset = _of_graphs("session_iterators:late")

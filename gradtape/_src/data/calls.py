@@ -248,7 +248,7 @@ def _inferred(call: ElementCall, given: ElementStructure) -> Any:
     for shows in () if unranked else (False,) if complete(given) else (False, True):
         asked = functools.partial(_on_symbols, call, given)
         ways, errors = explored(asked, (Exception,), most=TRIALS, guides=True, shows=shows)
-        found = [from_specs(_stated(specs, path)) for specs, path in ways]
+        found = [from_specs(stated(specs, path)) for specs, path in ways]
         with contextlib.suppress(TypeError):  # the ways have results of different nests or dtypes
             if found:
                 return functools.reduce(merged, found).element_spec
@@ -260,10 +260,17 @@ def _inferred(call: ElementCall, given: ElementStructure) -> Any:
     raise reason
 
 
-def _on_symbols(call: ElementCall, given: ElementStructure) -> Any:
+@contextlib.contextmanager
+def asked() -> Iterator[Scope]:
+    """Open a context in which only shapes are wanted, of tensors that may be `unvalued`. The Scope has the variables read."""
     scope = Scope()
     scope.draws, scope.elements = seeds.Draws(), TakenElements([])  # random numbers and elements are not drawn
     with apart(), tracing.inner(scope) as scope.trace, tracing.asking_for_shapes():
+        yield scope
+
+
+def _on_symbols(call: ElementCall, given: ElementStructure) -> Any:
+    with asked() as scope:
         result = _specs_for(call, given, unvalued)
     for variable, _ in scope.variables.values():  # elements carry no history
         journal.left("dataset", variable._tensor.node, engine.local.trace)
@@ -299,15 +306,15 @@ def _placeholder(spec: Any, made: Maker) -> Any:
     return made(spec.shape, spec.dtype)
 
 
-def _stated(result: Any, path: Path) -> Any:
-    """Return the specs of a result, with the extents that a way determines, and None for others."""
-    leaves, how = flatten(result)
+def stated(specs: Any, path: Path) -> Any:
+    """Return specs with symbols as extents with the numbers that a path determines, and None for others."""
+    leaves, how = flatten(specs)
     return how.unflatten([_stated_spec(item, path) for item in leaves])
 
 
 def _stated_spec(spec: Any, path: Path) -> Any:
     if isinstance(spec, DatasetSpec):
-        return DatasetSpec(_stated(spec.element_spec, path))
+        return DatasetSpec(stated(spec.element_spec, path))
     if not isinstance(spec, SHAPED) or spec.shape.rank is None:
         return spec
     now = [d.substituted(path.values) if type(d) is Dim else d for d in spec.shape.as_list()]

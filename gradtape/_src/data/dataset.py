@@ -106,12 +106,9 @@ class Dataset(Filing):
         shapes = [array.shape for array in arrays if array is not None]
         if any(not shape for shape in shapes):
             raise ValueError("Unbatching a tensor is only supported for rank >= 1: each component needs a first axis.")
-        for shape in shapes:
-            if shape[0] != shapes[0][0]:
-                raise ValueError(
-                    f"Dimensions {shapes[0][0]} and {shape[0]} are not compatible: all components must have the same length."
-                )
-        count = shapes[0][0]
+        count, *others = dict.fromkeys([shape[0] for shape in shapes if shape[0] is not None]) or [UNKNOWN_CARDINALITY]
+        if others:
+            raise ValueError(f"Dimensions {count} and {others[0]} are not compatible: all components must have the same length.")
         return Dataset(lambda: iter(range(count)), structure_of_rows(whole), count, "_TensorSliceDataset", Slices(arrays, how))
 
     @staticmethod

@@ -9,20 +9,19 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from gradtape._src.control.frozen import frozen
-from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, invalid
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
-from gradtape._src.core.engine import tracing
+from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant, tensor
-from gradtape._src.core.tensors.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.tensors.tensor import Tensor, graph_of, of_plain_graph, stated_shape
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.ways import Path
+from gradtape._src.data.calls import asked, stated, unvalued
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import ElementStructure, from_specs, merged
 from gradtape._src.ops.random import seeds
@@ -31,7 +30,6 @@ from gradtape._src.v1.graphs.operation import Operation
 
 _handles: weakref.WeakValueDictionary[bytes, SessionIterator] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
-SAMPLES = (2, 3)  # extents used in place of unknown ones when a dataset is sampled
 
 
 @contextlib.contextmanager
@@ -45,7 +43,7 @@ class LateDataset:
     """A dataset that depends on tensors of a graph, created when an iterator's initializer runs.
 
     Calls of Dataset methods are deferred until then. The tensors and variables are among the arguments, or named in functions
-    that are arguments; there a variable stands for its value. The elements' structure is found on sample values of the tensors.
+    that are arguments; there a variable stands for its value. The elements' structure is that for tensors without values.
     """
 
     def __init__(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -72,16 +70,15 @@ class LateDataset:
         def known(item: Any) -> Any:
             return item.made(value_of) if isinstance(item, LateDataset) else frozen(held(item), held)
 
-        with _at_once():
-            args, kwargs = nest.map_structure(known, self._call)
-            made: Dataset = self._method(*args, **kwargs)
+        args, kwargs = nest.map_structure(known, self._call)
+        made: Dataset = self._method(*args, **kwargs)
         return made
 
     @property
     def structure(self) -> ElementStructure:
         """The structure of an element, with specs."""
-        first, second = [self.made(functools.partial(_sample, extent=extent)).structure for extent in SAMPLES]
-        return merged(first, second)
+        with asked():
+            return from_specs(stated(self.made(_unvalued).element_spec, Path(())))
 
     @property
     def element_spec(self) -> Any:
@@ -118,11 +115,12 @@ def _waiting(item: Any) -> list[Tensor]:
     return found
 
 
-def _sample(tensor: Tensor, extent: int) -> np.ndarray:
-    """Return a sample value for a tensor: ones, since most such tensors are counts."""
+def _unvalued(tensor: Tensor) -> Tensor:
+    """Return a tensor like this one; a placeholder whose rank is unknown is taken for a count."""
     shape = stated_shape(tensor.node)
-    extents = [] if shape.rank is None else [extent if e is None else e for e in shape.as_list()]
-    return np.ones(extents, tensor.node.aval.dtype)
+    if shape.rank is None and not of_plain_graph(tensor.node):
+        raise engine.NeedsValues("the elements of a dataset have an unknown rank")
+    return unvalued([] if shape.rank is None else shape, tensor.dtype)
 
 
 def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -205,7 +203,8 @@ class SessionIterator:
             waiting = dataset.waiting()
             nodes = [tensor.node for tensor in waiting]
             values = dict(zip(nodes, session.values_of(nodes, feeds), strict=True))
-            dataset = dataset.made(lambda tensor: values[tensor.node])
+            with _at_once():
+                dataset = dataset.made(lambda tensor: values[tensor.node])
         with _at_once():
             self._streams[session] = iter(dataset.elements())
 
@@ -306,5 +305,4 @@ def from_string_handle(
     return FeedIterator(_described(output_types, output_shapes), tensor(string_handle))
 
 
-hooks.graphs.dataset = late
 attach(Dataset, make_one_shot_iterator=make_one_shot_iterator, make_initializable_iterator=make_initializable_iterator)

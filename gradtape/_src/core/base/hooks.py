@@ -148,7 +148,7 @@ class Graphs:
     """Return the default session, or None. Called by `train/values`."""
 
     dataset: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _plain
-    """Create a dataset, or defer it if it depends on tensors of a graph. Called by `data/dataset`."""
+    """Create a dataset, or defer it if it depends on tensors of a graph. By `compat/names`; called by `data/pipeline`."""
 
 
 @dataclass(slots=True)
