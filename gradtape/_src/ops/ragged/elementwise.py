@@ -4,13 +4,14 @@ import inspect
 
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.tensors import nest
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast, creation, select, shape
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.debugging import checks
 from gradtape._src.ops.image import adjust, augment, colour
 from gradtape._src.ops.math import arithmetic, bessel, clip, compare, complex, elementary, incomplete, rounding, special
 from gradtape._src.ops.nn import activation, dropout, embedding, losses
-from gradtape._src.ops.ragged.broadcasting import broadcast
+from gradtape._src.ops.ragged.broadcasting import broadcast, operand
 from gradtape._src.ops.ragged.conversions import coordinates
 from gradtape._src.ops.ragged.dispatch import has_ragged, version
 from gradtape._src.ops.strings import elements, numbers, parts
@@ -99,7 +100,8 @@ def _where(condition, x=None, y=None):
     if x is None and y is None:
         places, flags = coordinates(condition)
         return select.boolean_mask(places, flags)
-    (condition, x, y), rows = broadcast([condition, x, y])
+    dtype = next((v.dtype for v in (x, y) if isinstance(v, RaggedTensor)), None)
+    (condition, x, y), rows = broadcast([operand(condition, dtypes.bool), operand(x, dtype), operand(y, dtype)])
     return rows.wrapped(select.where(condition, x, y))
 
 

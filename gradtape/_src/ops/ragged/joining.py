@@ -132,19 +132,21 @@ def taken_rows_of_axis(x, axis):
 
 @version(joining.split)
 def _split(value, num_or_size_splits, axis=0, num=None):
-    if _axis_of(axis, value.shape.rank) != 0:
+    place, rows, sizes = _axis_of(axis, value.shape.rank), len(value._splits) - 1, num_or_size_splits
+    if place > value.ragged_rank:
+        return [value.with_flat_values(x) for x in joining.split(value.flat_values, sizes, place - value.ragged_rank, num)]
+    if place:
         raise ValueError(f"Cannot split a ragged dimension. Got `value` with shape {value.shape} and `axis` {axis}.")
-    rows, sizes = len(value._splits) - 1, num_or_size_splits
     if isinstance(sizes, int):
+        if sizes < 1:
+            raise ValueError(f"`num_or_size_splits` must be >=1 if it is an `int`. Received {sizes}.")
         if rows % sizes:
             raise invalid(f"Cannot exactly split dimension 0 of length {rows} into {sizes} equal parts.")
         sizes = [rows // sizes] * sizes
     sizes = list(static_list(sizes, "num_or_size_splits"))
-    if -1 in sizes:
-        sizes[sizes.index(-1)] = rows - sum(sizes) - 1
     bounds = splits_of(sizes)
-    if bounds[-1] != rows:
-        raise invalid(f"The sizes {sizes} do not sum up to the {rows} rows.")
+    if min(sizes, default=0) < 0 or bounds[-1] != rows:
+        raise invalid(f"The sizes {sizes} must not be negative, and sum up to the {rows} rows.")
     return [taken(value, np.arange(start, end)) for start, end in itertools.pairwise(bounds)]
 
 

@@ -11,10 +11,11 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.ops.array import extents, gather as gathering, points, rearrange, shape as shapes
+from gradtape._src.ops.array import extents, gather as gathering, joining, points, rearrange, shape as shapes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
+from gradtape._src.ops.image import resize as resizing
 from gradtape._src.ops.math import counting, cumulative
 from gradtape._src.ops.nn import softmax as softmaxes
 from gradtape._src.ops.ragged.conversions import coordinates, ragged_of
@@ -170,7 +171,7 @@ def _shaped(rows, leading):
     if not leading:
         return rows[0]
     for axis in reversed(range(1, len(leading))):
-        rows = RaggedTensor.from_uniform_row_length(rows, leading[axis], math.prod(leading[:axis]))
+        rows = with_splits(rows, [np.arange(math.prod(leading[:axis]) + 1) * leading[axis]])
     return rows
 
 
@@ -278,6 +279,17 @@ def coordinates_of_rows(x):
 def _cumsum(x, axis=0, exclusive=False, reverse=False):
     at = _axis_of(static(axis, "axis"), x.shape.rank)
     return _through_dense(x, lambda dense: cumulative.cumsum(dense, at, exclusive, reverse))
+
+
+@version(resizing.resize)
+def _resize(images, size, *args, **kwargs):
+    if images.shape.rank != 4:
+        raise ValueError(f"tf.image.resize: images.shape.rank must be 4 if images is ragged, received {images.shape}.")
+    each = [images[i] for i in range(len(images._splits) - 1)]
+    dense = [image.to_tensor() if isinstance(image, RaggedTensor) else image for image in each]
+    if not dense:
+        return shapes.zeros([0, *static_list(size, "size"), images.shape[-1]])
+    return joining.stack([resizing.resize(image, size, *args, **kwargs) for image in dense])
 
 
 @version(softmaxes.softmax)

@@ -1,5 +1,7 @@
 """Reductions of RaggedTensors, and segment ops on their rows."""
 
+import functools
+
 import numpy as np
 
 from gradtape._src.core.tensors.convert import static_list, tensor
@@ -13,10 +15,11 @@ from gradtape._src.ops.array.ragged_rows import columns, rowids, splits_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, stop_gradient
 from gradtape._src.ops.math import reduction, segment
-from gradtape._src.ops.math.arithmetic import sqrt, square, subtract, truediv
+from gradtape._src.ops.math.arithmetic import maximum, sqrt, square, subtract, truediv
 from gradtape._src.ops.math.compare import is_finite
 from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.ragged.dispatch import version
+from gradtape._src.ops.strings import elements
 
 
 def segments(combine, data, ids, count):
@@ -56,7 +59,7 @@ def _reduced(combine, dense, x, axis, keepdims):
         if not -rank <= given < rank:
             raise ValueError(f"axis={given} out of bounds: expected {-rank}<=axis<{rank}")
         axes.append(given % rank)
-    for place in sorted(set(axes), reverse=True):
+    for place in sorted(axes, reverse=True):
         if isinstance(x, RaggedTensor):
             x = _over(combine, dense, x, place)
         else:
@@ -107,10 +110,14 @@ version(reduction.reduce_all)(_of_bools(reduction.reduce_all, segment.unsorted_s
 version(reduction.reduce_any)(_of_bools(reduction.reduce_any, segment.unsorted_segment_sum))
 
 
+@version(elements.reduce_join)
+def _join(inputs, axis=None, keepdims=False, separator=""):
+    combine, dense = [functools.partial(f, separator=separator) for f in (elements.unsorted_segment_join, elements.reduce_join)]
+    return _reduced(combine, dense, inputs, axis, keepdims)
+
+
 @version(reduction.reduce_mean)
 def _mean(input_tensor, axis=None, keepdims=False):
-    if axis is None:
-        return _reduced(None, reduction.reduce_mean, input_tensor, None, keepdims)
     total = reduction.reduce_sum(input_tensor, axis, keepdims)
     counted = input_tensor.with_flat_values(ones(extents_of(input_tensor.flat_values), input_tensor.dtype))
     return truediv(total, reduction.reduce_sum(counted, axis, keepdims))
@@ -118,10 +125,9 @@ def _mean(input_tensor, axis=None, keepdims=False):
 
 @version(reduction.reduce_variance)
 def _variance(input_tensor, axis=None, keepdims=False):
-    if axis is None:
-        return _reduced(None, reduction.reduce_variance, input_tensor, None, keepdims)
     of_squares = reduction.reduce_mean(square(input_tensor), axis, keepdims)
-    return subtract(of_squares, square(reduction.reduce_mean(input_tensor, axis, keepdims)))
+    mean = reduction.reduce_mean(input_tensor, axis, keepdims)
+    return maximum(subtract(of_squares, square(mean)), 0)  # rounding may leave a number below 0
 
 
 @version(reduction.reduce_std)
