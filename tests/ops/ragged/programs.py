@@ -443,6 +443,12 @@ PROGRAMS = {
     "to_tensor bad": lambda tf, v: v.u.to_tensor(shape=[None, None, 3]),
     "to_tensor rank": lambda tf, v: v.a.to_tensor(shape=[None, None, 1]),
     "reduce_join": lambda tf, v: [tf.strings.reduce_join(v.s, axis=axis, separator="-") for axis in (0, 1, -1, [0, 1], None)],
+    "partition of one": lambda tf, v: [tf.ragged.stack_dynamic_partitions(x, 1, 2).to_list() for x in ("a", ["a", "b"], v.a)],
+    "partitions too few": lambda tf, v: tf.ragged.stack_dynamic_partitions(v.s, [0], 2),
+    "partitions of other rows": lambda tf, v: tf.ragged.stack_dynamic_partitions(v.s, v.row([[0], [1]]), 2),
+    "one_hot inner": lambda tf, v: tf.one_hot(v.row([[[0, 1], [1, 1]], [[1, 0]]], ragged_rank=1), 3, axis=2),
+    "one_hot ragged": lambda tf, v: tf.one_hot(v.a, 3, axis=1),
+    "from_tensor none": lambda tf, v: tf.RaggedTensor.from_tensor(tf.zeros([0, 2, 3]), lengths=[]),
     "resize": lambda tf, v: [
         tf.image.resize(v.row([[[[1.0], [2.0]], [[3.0], [4.0]]], [[[5.0]]]], ragged_rank=2), [2, 3]),
         tf.image.resize(v.row([[[[1.0], [2.0]]], [[[5.0], [6.0]], [[7.0], [8.0]]]], ragged_rank=1), [1, 2], method="nearest"),

@@ -33,7 +33,7 @@ _OPERANDS = {
         colour: "convert_image_dtype",
         compare: "invert is_finite is_inf is_nan logical_not",
         complex: "real imag angle conj",
-        creation: "zeros_like ones_like one_hot",
+        creation: "zeros_like ones_like",
         dropout: "dropout stateless_dropout",
         elementary: "exp acos acosh asin asinh atan atanh cos cosh expm1 log log1p sin sinh tan tanh",
         elements: "regex_full_match regex_replace length substr lower upper strip",
@@ -103,6 +103,14 @@ def _where(condition, x=None, y=None):
     dtype = next((v.dtype for v in (x, y) if isinstance(v, RaggedTensor)), None)
     (condition, x, y), rows = broadcast([operand(condition, dtypes.bool), operand(x, dtype), operand(y, dtype)])
     return rows.wrapped(select.where(condition, x, y))
+
+
+@version(creation.one_hot)
+def _one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None):
+    inner = -1 if axis is None or axis < 0 else axis - indices.ragged_rank
+    if not inner or inner < -1:
+        raise ValueError(f"axis ({axis}) must be greater than indices.ragged_rank ({indices.ragged_rank}).")
+    return indices.with_flat_values(creation.one_hot(indices.flat_values, depth, on_value, off_value, inner, dtype))
 
 
 @version(elements.join)

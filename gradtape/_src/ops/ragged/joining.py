@@ -8,7 +8,7 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
-from gradtape._src.ops.array import joining, rearrange, select
+from gradtape._src.ops.array import joining, rearrange, select, shape as shapes
 from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
 from gradtape._src.ops.ragged.conversions import ragged_of
@@ -206,8 +206,14 @@ def stack_dynamic_partitions(data, partitions, num_partitions, name=None):
     if isinstance(partitions, RaggedTensor):
         if not isinstance(data, RaggedTensor):
             data = ragged_of(data, partitions.ragged_rank)
+        if not np.array_equal(data._splits, partitions._splits):
+            raise invalid("data and partitions have incompatible ragged shapes: their rows have other lengths.")
         return stack_dynamic_partitions(data.values, partitions.values, num_partitions)
     given = tensor(partitions)
+    if given.ndim == 0:
+        return stack_dynamic_partitions(shapes.expand_dims(data, 0), shapes.expand_dims(given, 0), num_partitions)
+    if not given.shape.is_compatible_with(data.shape[: given.ndim]):
+        raise ValueError(f"Shapes {given.shape} and {data.shape} are incompatible: each element of data has one partition.")
     if given.ndim > 1:
         return stack_dynamic_partitions(ragged_of(data, 1).values, ragged_of(given, 1).values, num_partitions)
     of_rows, count = to_numpy(given.node), int(num_partitions)
