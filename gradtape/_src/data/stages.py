@@ -17,7 +17,7 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
-from gradtape._src.data.place import Glance
+from gradtape._src.data.place import Glance, by_index
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
 from gradtape._src.ops.random import philox
 
@@ -152,7 +152,10 @@ def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) ->
 
 
 def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
-    """Draw random elements, each from the next `size` (None: from all), in TensorFlow's order."""
+    """Draw random elements, each from the next `size` (None, or by an index: from all), in TensorFlow's order."""
+    if by_index():
+        key, own, *again, _ = seed.split()
+        return exchanged(list(source), philox.words([0, int(own if again else key), int(key)]))
     return Resumed(_shuffled, source, size, philox.words(state_of_pass(seed)), [], [0])
 
 
