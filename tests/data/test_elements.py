@@ -1,6 +1,7 @@
 """What datasets give: elements, specs, cardinalities. Every expected value is what TensorFlow 2.21 gives."""
 
 import collections
+import os
 
 import numpy as np
 import pytest
@@ -279,6 +280,27 @@ def test_a_function_that_needs_values_is_asked_with_the_first_element():
     assert called == [4]
 
 
+@pytest.mark.parametrize("lengths, count, expected", [([0, 2, 0, 1], 4, [0, 1, 0]), ([1, 0, 2], None, [0]), ([0, 2], None, [])])
+def test_repeated_passes_without_elements(lengths, count, expected):
+    passes = iter(lengths)
+    dataset = D.from_generator(lambda: iter(range(next(passes))), output_signature=spec())
+    assert [int(x) for x in dataset.repeat(count)] == expected
+
+
+@pytest.mark.parametrize("calls, cycle", [(None, 4), (tf.data.AUTOTUNE, 2), (3, 3), (9, 4)])
+def test_the_default_cycle_of_interleave(monkeypatch, calls, cycle):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(4), raising=False)
+
+    def interleaved(cycle_length):
+        return [int(x) for x in D.range(6).interleave(lambda x: D.range(x, x + 3), cycle_length, num_parallel_calls=calls)]
+
+    if calls == 9:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="less than or equal to cycle_length, 4, received 9"):
+            interleaved(None)
+    else:
+        assert interleaved(None) == interleaved(cycle) != interleaved(cycle + 1)
+
+
 KEEPS = lambda x: True  # noqa: E731
 CARDINALITIES = [
     (lambda d: d.repeat(), INFINITE),
@@ -295,6 +317,10 @@ CARDINALITIES = [
     (lambda d: d.concatenate(D.range(4)), 9),
     (lambda d: d.flat_map(lambda x: D.range(3)), UNKNOWN),
     (lambda d: d.interleave(lambda x: D.range(3)), UNKNOWN),
+    (lambda d: d.repeat().interleave(lambda x: D.range(3), num_parallel_calls=1), INFINITE),
+    (lambda d: d.repeat().bucket_by_sequence_length(lambda x: 1, [3], [1, 1]), INFINITE),
+    (lambda d: d.bucket_by_sequence_length(lambda x: 1, [3], [1, 1]), UNKNOWN),
+    (lambda d: d.ignore_errors(), UNKNOWN),
     (lambda d: d.window(2), 3),
     (lambda d: d.window(2, drop_remainder=True), 2),
     (lambda d: d.shuffle(3), 5),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
@@ -269,7 +268,7 @@ class Dataset(Filing):
             total = INFINITE_CARDINALITY if self._count else 0
         else:
             total = self._count * times if self._count >= 0 else self._count if times else 0
-        start = partial(stages.repeated, self._start, times)
+        start = partial(stages.repeated, self._start, times if self._count else 0)
         return self._alike(Dataset(start, lambda: self.structure, total, "_RepeatDataset", self._rows, self._options, self._asks))
 
     @in_graphs
@@ -433,11 +432,12 @@ class Dataset(Filing):
         """Return the datasets of `map_func` interleaved: `block_length` elements from each of `cycle_length` datasets in
         turn.
 
-        By default `cycle_length` is the number of processors. The order is always TensorFlow's deterministic one.
+        By default `cycle_length` is the number of processors, or `num_parallel_calls` if that is less; a third of them for
+        AUTOTUNE. The order is always TensorFlow's deterministic one.
         """
         cycle = AUTOTUNE if cycle_length is None else arguments.count(cycle_length, "cycle_length")
         if cycle == AUTOTUNE:
-            cycle = os.cpu_count() or 1
+            cycle = arguments.cycle(num_parallel_calls)
         block = 1 if block_length is None else arguments.count(block_length, "block_length")
         for value, what in ((cycle, "cycle_length"), (block, "block_length")):
             if value < 1:
@@ -451,8 +451,11 @@ class Dataset(Filing):
             numbers, made = itertools.count(), call.begun()
             return stages.Interleaved(self.elements(), lambda item: made.dataset(next(numbers), item).elements(), cycle, block)
 
-        kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"
-        return self._then(kind, start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
+        if num_parallel_calls is None:
+            kind, total = "_InterleaveDataset", UNKNOWN_CARDINALITY
+        else:
+            kind, total = "_ParallelInterleaveDataset", arguments.unknown_of(self._count)
+        return self._then(kind, start, lambda: self._inside(call), total, asks=True)
 
     def _inside(self, call: ElementCall) -> ElementStructure:
         """Return the structure of the elements of the datasets that a function returns."""

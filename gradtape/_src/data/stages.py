@@ -73,13 +73,13 @@ def resumable(function: Callable[..., Stream]) -> Callable[..., Stream]:
 
 
 def repeated(start: Start, count: int) -> Stream:
-    """Repeat passes: `count` of them, or for ever if it is negative. A pass without elements ends it."""
-    return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), [])
+    """Repeat passes: `count` of them, or if it is negative until a pass has no elements."""
+    return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), count < 0, [])
 
 
-def _repeated(start: Start, passes: Iterator[int], running: list[Stream]) -> Stream:
+def _repeated(start: Start, passes: Iterator[int], endless: bool, running: list[Stream]) -> Stream:
     while True:
-        empty = not running  # a pass that continues after an error is not empty
+        empty = endless and not running  # a pass that continues after an error is not empty
         if not running:
             if next(passes, None) is None:
                 return
