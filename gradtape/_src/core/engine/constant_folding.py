@@ -115,8 +115,9 @@ def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
         if current.value is None:
             if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
                 return None
-            large = current.aval.size > SMALL and current.op.type != CONST
-            if current.aval.open or effectful(current.key) or large or len(order) > MOST:
+            if current.aval.open or effectful(current.key) or len(order) > MOST:
+                return None
+            if current.aval.size > SMALL and current.op.type != CONST:
                 return None
             if dims(current.attrs) and not (numbers and current.op is EXTENT):
                 return None
