@@ -153,6 +153,18 @@ def test_a_class_that_says_what_it_is_made_of():
     assert (concrete[0] is concrete[1], concrete[0] is concrete[2]) == (True, False)
 
 
+class Pair(Masked):
+    def __tf_unflatten__(self, metadata, components):
+        return Pair(*metadata, *components)
+
+
+def test_a_class_whose_unflatten_is_a_method_of_its_instances():
+    result = tf.nest.map_structure(lambda x: x * 2.0, Pair([True], tf.constant([1.0])))
+    assert (type(result), result.mask, result.value.numpy().tolist()) == (Pair, [True], [2.0])
+    (element,) = tf.data.Dataset.from_tensors(result)
+    assert (type(element), element.mask, element.value.numpy().tolist()) == (Pair, [True], [2.0])
+
+
 class Settings:
     def __init__(self, rate):
         self.rate = rate

@@ -1,6 +1,7 @@
 """What datasets give: elements, specs, cardinalities. Every expected value is what TensorFlow 2.21 gives."""
 
 import collections
+import os
 
 import numpy as np
 import pytest
@@ -89,6 +90,7 @@ ELEMENTS = {
     "skip too many": (lambda: D.range(3).skip(7), []),
     "shard": (lambda: D.range(7).shard(3, 1), [1, 4]),
     "filter": (lambda: D.from_tensor_slices(([1, 2, 3], [4, 5, 6])).filter(lambda a, b: a != 2), [(1, 4), (3, 6)]),
+    "filter in Python": (lambda: D.range(4).filter(lambda x: tf.py_function(lambda a: a > 1, [x], tf.bool)), [2, 3]),
     "take_while": (lambda: D.range(5).take_while(lambda x: x < 3), [0, 1, 2]),
     "enumerate": (lambda: D.range(3, 5).enumerate(5), [(5, 3), (6, 4)]),
     "zip": (lambda: D.zip(D.range(3), D.range(3, 5)), [(0, 3), (1, 4)]),
@@ -299,6 +301,27 @@ def test_a_function_that_needs_values_is_asked_with_the_first_element():
     assert called == [4]
 
 
+@pytest.mark.parametrize("lengths, count, expected", [([0, 2, 0, 1], 4, [0, 1, 0]), ([1, 0, 2], None, [0]), ([0, 2], None, [])])
+def test_repeated_passes_without_elements(lengths, count, expected):
+    passes = iter(lengths)
+    dataset = D.from_generator(lambda: iter(range(next(passes))), output_signature=spec())
+    assert [int(x) for x in dataset.repeat(count)] == expected
+
+
+@pytest.mark.parametrize("calls, cycle", [(None, 4), (tf.data.AUTOTUNE, 2), (3, 3), (9, 4)])
+def test_the_default_cycle_of_interleave(monkeypatch, calls, cycle):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(4), raising=False)
+
+    def interleaved(cycle_length):
+        return [int(x) for x in D.range(6).interleave(lambda x: D.range(x, x + 3), cycle_length, num_parallel_calls=calls)]
+
+    if calls == 9:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="less than or equal to cycle_length, 4, received 9"):
+            interleaved(None)
+    else:
+        assert interleaved(None) == interleaved(cycle) != interleaved(cycle + 1)
+
+
 KEEPS = lambda x: True  # noqa: E731
 CARDINALITIES = [
     (lambda d: d.repeat(), INFINITE),
@@ -315,6 +338,10 @@ CARDINALITIES = [
     (lambda d: d.concatenate(D.range(4)), 9),
     (lambda d: d.flat_map(lambda x: D.range(3)), UNKNOWN),
     (lambda d: d.interleave(lambda x: D.range(3)), UNKNOWN),
+    (lambda d: d.repeat().interleave(lambda x: D.range(3), num_parallel_calls=1), INFINITE),
+    (lambda d: d.repeat().bucket_by_sequence_length(lambda x: 1, [3], [1, 1]), INFINITE),
+    (lambda d: d.bucket_by_sequence_length(lambda x: 1, [3], [1, 1]), UNKNOWN),
+    (lambda d: d.ignore_errors(), UNKNOWN),
     (lambda d: d.window(2), 3),
     (lambda d: d.window(2, drop_remainder=True), 2),
     (lambda d: d.shuffle(3), 5),

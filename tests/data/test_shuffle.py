@@ -116,3 +116,15 @@ def test_to_ask_for_the_element_spec_draws_no_random_number():
         assert not asked or dataset.element_spec.dtype is tf.float32
         values.append([float(x) for x in dataset] + [float(tf.random.uniform([]))])
     assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(
+    "again, order", [(True, [1, 10, 4, 6, 0, 7, 11, 2, 8, 5, 3, 9]), (False, [3, 0, 5, 2, 10, 9, 1, 7, 8, 11, 6, 4])]
+)
+def test_elements_by_their_index_have_one_order(again, order):
+    tf.random.set_seed(4)
+    shuffled = tf.data.Dataset.range(12).shuffle(3, seed=2, reshuffle_each_iteration=again)
+    for _ in range(2):
+        assert [int(tf.data.experimental.at(shuffled, i)) for i in range(12)] == order
+        assert sorted(shuffled.as_numpy_iterator()) == [*range(12)]
+    assert tf.data.experimental.at(shuffled.batch(2), 1).numpy().tolist() == order[2:4]

@@ -127,6 +127,13 @@ def test_parts_of_sparse_results(session):
     same(list(value), [[[0, 1]], [5.0], [2, 2]])
 
 
+def test_rows_of_a_large_constant(session):
+    indices = [[row, column] for row in range(40) for column in range(2)]
+    rows = tf2.RaggedTensor.from_sparse(tf2.SparseTensor(indices, tf2.range(80), [40, 2]))
+    summed = tf2.nn.embedding_lookup_sparse(tf2.ones([80, 3]), rows, None, combiner="sum")
+    assert summed.shape == (40, 3) and session.run(summed).sum() == 240.0
+
+
 def test_rows_of_ragged_results(session):
     rows, nested = session.run([tf2.ragged.constant([[1.0, 2.0], [], [3.0]]) * 2.0, tf2.ragged.constant([[[1], [2, 3]], []])])
     assert type(rows) is tf.ragged.RaggedTensorValue and rows.to_list() == [[2.0, 4.0], [], [6.0]]

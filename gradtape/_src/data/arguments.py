@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gradtape._src.core.tensors.convert import static
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.dim import unknown
-from gradtape._src.data.options import AUTOTUNE
+from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape._src.data.place import Seeds
 from gradtape._src.data.structure import Elements
 from gradtape._src.ops.random.seeds import draw, pair_of
@@ -52,6 +53,18 @@ def positive(value: Any, what: str, spoken: str) -> int:
     if number < 1:
         raise invalid(f"{spoken} must be greater than zero, received {number}.")
     return number
+
+
+def cycle(num_parallel_calls: Any) -> int:
+    """Return the number of datasets that are interleaved by default."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    calls = processors if num_parallel_calls is None else count(num_parallel_calls, "num_parallel_calls")
+    return (processors + 2) // 3 if calls == AUTOTUNE else min(calls, processors)
+
+
+def unknown_of(elements: int) -> int:
+    """Return the number of results that a function makes of a number of elements: infinite or unknown."""
+    return INFINITE_CARDINALITY if elements == INFINITE_CARDINALITY else UNKNOWN_CARDINALITY
 
 
 def batch_size(value: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
@@ -268,7 +267,8 @@ class Dataset(Filing):
             total = INFINITE_CARDINALITY if self._count else 0
         else:
             total = self._count * times if self._count >= 0 else self._count if times else 0
-        return self._then("_RepeatDataset", partial(stages.repeated, self._start, times), count=total, rows=self._rows)
+        start = partial(stages.repeated, self._start, times if self._count else 0)
+        return self._then("_RepeatDataset", start, count=total, rows=self._rows)
 
     @in_graphs
     @public
@@ -412,20 +412,25 @@ class Dataset(Filing):
         """Return the datasets of `map_func` interleaved: `block_length` elements from each of `cycle_length` datasets in
         turn.
 
-        By default `cycle_length` is the number of processors. The order is always TensorFlow's deterministic one.
+        By default `cycle_length` is the number of processors, or `num_parallel_calls` if that is less; a third of them for
+        AUTOTUNE. The order is always TensorFlow's deterministic one.
         """
         cycle = AUTOTUNE if cycle_length is None else arguments.count(cycle_length, "cycle_length")
         if cycle == AUTOTUNE:
-            cycle = os.cpu_count() or 1
+            cycle = arguments.cycle(num_parallel_calls)
         cycle = arguments.positive(cycle, "cycle_length", "cycle_length")
         block = 1 if block_length is None else arguments.positive(block_length, "block_length", "block_length")
         if (threads := arguments.parallel(num_parallel_calls)) > cycle:
             raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
-        kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"
+        kind, total = "_InterleaveDataset", UNKNOWN_CARDINALITY
+        if num_parallel_calls is not None:
+            kind, total = "_ParallelInterleaveDataset", arguments.unknown_of(self._count)
         call = ElementCall(map_func, "Dataset.interleave()")
-        return self._of_datasets(kind, call, lambda streams: stages.Interleaved(streams, cycle, block))
+        return self._of_datasets(kind, call, lambda streams: stages.Interleaved(streams, cycle, block), total)
 
-    def _of_datasets(self, kind: str, call: ElementCall, joined: Callable[[Stream], Stream]) -> Dataset:
+    def _of_datasets(
+        self, kind: str, call: ElementCall, joined: Callable[[Stream], Stream], total: int = UNKNOWN_CARDINALITY
+    ) -> Dataset:
         """Return a dataset of the elements of all datasets that a function returns; `joined` makes one stream of theirs."""
         calls.check_dataset(call, self.known)
 
@@ -433,7 +438,7 @@ class Dataset(Filing):
             datasets = map(call.begun().dataset, itertools.count(), self.elements())
             return joined(map(Dataset.elements, datasets))
 
-        return self._then(kind, start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
+        return self._then(kind, start, lambda: self._inside(call), total, asks=True)
 
     def _inside(self, call: ElementCall) -> ElementStructure:
         """Return the structure of the elements of the datasets that a function returns."""

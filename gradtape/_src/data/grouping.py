@@ -181,7 +181,7 @@ class Grouping(Pipeline):
                 return from_specs(specs.element_spec)
             return calls.from_one(stages.glanced(start, reduce.what))
 
-        return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
+        return self._then("_GroupByWindowDataset", start, structure, arguments.unknown_of(self._count), asks=True)
 
     @public
     def bucket_by_sequence_length(
@@ -234,7 +234,7 @@ class Grouping(Pipeline):
         def structure() -> ElementStructure:
             return batched(0, self.holding([], self.structure)).structure
 
-        return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
+        return self._then("_GroupByWindowDataset", start, structure, arguments.unknown_of(self._count), asks=True)
 
     @public
     def rejection_resample(
@@ -270,7 +270,7 @@ class Grouping(Pipeline):
     @public
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
         """Skip the elements that fail."""
-        return self._then("_IgnoreErrorsDataset", lambda: _without_errors(self.elements()), count=self._count)
+        return self._then("_IgnoreErrorsDataset", lambda: _without_errors(self.elements()), count=UNKNOWN_CARDINALITY)
 
     @classmethod
     @public

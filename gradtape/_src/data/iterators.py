@@ -13,7 +13,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.data.optional import Optional
-from gradtape._src.data.place import Place
+from gradtape._src.data.place import Place, first
 from gradtape._src.data.structure import as_numpy, from_specs, handed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Iterator(Stateful):
     def __init__(self, dataset: Pipeline) -> None:
         self._dataset, self._lock = dataset, locks.Lock()
         if not tracing.is_asked_for_shapes():  # no random numbers are drawn then
-            self._begin(Place())
+            self._begin(first())
 
     def _begin(self, place: Place) -> None:
         self._place = place

@@ -88,6 +88,14 @@ class Glance(Place):
         return seeds.coming()
 
 
+class RandomAccess(Place):
+    """The place of an element taken by its index: a shuffle has one order of all elements, the same for each index."""
+
+    def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
+        """Return the seed of the first pass."""
+        return seeds.coming()[0], 0
+
+
 class _Fields:
     """The place of the iterator that requests an element, in this thread or the one for which it works."""
 
@@ -95,3 +103,13 @@ class _Fields:
 
 
 _local = declare(_Fields)
+
+
+def by_index() -> bool:
+    """Return whether the element is taken by its index."""
+    return isinstance(_local.place, RandomAccess)
+
+
+def first() -> Place:
+    """Return the place of a new iterator."""
+    return RandomAccess() if by_index() else Place()

@@ -20,7 +20,7 @@ from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
-from gradtape._src.data.place import Glance
+from gradtape._src.data.place import Glance, by_index
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, structure_of
 from gradtape._src.ops.random import philox
 
@@ -99,13 +99,13 @@ def _outcome(source: Stream) -> Any:
 
 
 def repeated(start: Start, count: int) -> Stream:
-    """Repeat passes: `count` of them, or for ever if it is negative. A pass without elements ends it."""
-    return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), [])
+    """Repeat passes: `count` of them, or if it is negative until a pass has no elements."""
+    return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), count < 0, [])
 
 
-def _repeated(start: Start, passes: Iterator[int], running: list[Stream]) -> Stream:
+def _repeated(start: Start, passes: Iterator[int], endless: bool, running: list[Stream]) -> Stream:
     while True:
-        empty = not running  # a pass that continues after an error is not empty
+        empty = endless and not running  # a pass that continues after an error is not empty
         if not running:
             if next(passes, None) is None:
                 return
@@ -163,7 +163,10 @@ def every(source: Stream, apart: int, place: int) -> Stream:
 
 
 def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
-    """Draw random elements, each from the next `size` (None: from all), in TensorFlow's order."""
+    """Draw random elements, each from the next `size` (None, or by an index: from all), in TensorFlow's order."""
+    if by_index():
+        key, own, *again, _ = seed.split()
+        return exchanged(list(source), philox.words([0, int(own if again else key), int(key)]))
     return Resumed(_shuffled, source, size, philox.words(state_of_pass(seed)), [], [0])
 
 

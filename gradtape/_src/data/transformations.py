@@ -15,6 +15,7 @@ from gradtape._src.data import arguments, at_once
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.data.options import AUTOTUNE
+from gradtape._src.data.place import RandomAccess
 from gradtape._src.data.structure import Element, structure_of_all, taken
 from gradtape._src.files import records
 from gradtape._src.ops.array.creation import zeros_like
@@ -127,12 +128,13 @@ def save(
 
 @public
 def at(dataset: Dataset, index: Any) -> Any:
-    """Return the element at `index`, an integer; OutOfRangeError at the end.
+    """Return the element at `index`, an integer; OutOfRangeError at the end. A shuffle has one order for all calls.
 
     >>> print(tf.data.experimental.at(tf.data.Dataset.range(10, 20), 3).numpy())
     13
     """
-    found = list(dataset.skip(index).take(1))
+    with RandomAccess().open():
+        found = list(dataset.skip(index).take(1))
     if not found:
         raise OutOfRangeError.saying(f"Index out of range [0, {int(dataset.cardinality())}): {index}")
     return found[0]

@@ -104,7 +104,7 @@ def test_errors(call, kind, message):
         call()
 
 
-@pytest.mark.parametrize("call", [tf.convert_to_tensor, tf.argmax, tf.sort, lambda x: tf.matmul(x, x)])
+@pytest.mark.parametrize("call", [tf.convert_to_tensor, tf.argmax, tf.sort, tf.linalg.inv])
 def test_functions_of_tensors_say_what_to_do(call, rows):
     with pytest.raises(ValueError, match=r"A RaggedTensor was given to a function that takes tensors only. Take to_tensor\(\)"):
         call(rows)

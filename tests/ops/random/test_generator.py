@@ -112,6 +112,36 @@ def test_non_deterministic_generators_differ():
 # The numbers
 
 
+def test_unsigned_integers_as_tensorflow():
+    generator = tf.random.Generator.from_seed(5, alg="philox")
+    assert generator.uniform([3], None, dtype="uint32").numpy().tolist() == [1934136315, 119182898, 2878821274]
+    assert generator.uniform([2], None, dtype="uint64").numpy().tolist() == [10010071395642637399, 2211887210307065606]
+
+
+def test_a_function_makes_a_generator_from_a_seed_that_is_its_argument():
+    made = []
+
+    @tf.function
+    def drawn(seed):
+        if not made:
+            made.append(tf.random.Generator.from_seed(seed))
+        return made[0].normal([2])
+
+    np.testing.assert_allclose(drawn(tf.constant(3)), [-1.8647180, 0.8026450], rtol=1e-5)
+
+
+def test_a_function_resets_a_generator_by_a_key_and_a_counter():
+    generator = tf.random.Generator.from_seed(7)
+
+    @tf.function
+    def drawn():
+        generator.reset_from_key_counter(key=1, counter=[2, 3])
+        return generator.normal([2])
+
+    for _ in range(2):
+        np.testing.assert_allclose(drawn(), [-0.5093819, 0.9748641], rtol=1e-5)
+
+
 def all_kinds(generator):
     return [
         generator.normal([3], 1.0, 2.0).numpy(),

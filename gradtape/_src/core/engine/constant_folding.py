@@ -10,13 +10,14 @@ import numpy as np
 from gradtape._src.core.engine import execution
 from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.core.programs.function_names import CONST
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node, effectful
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import dims
 
 MOST = 200  # ops visited at most
-SMALL = 50  # elements of each folded value at most
+SMALL = 50  # elements of each folded value at most, but for constants
 Known = tuple[np.ndarray, bool]  # a value, and whether it may change from run to run
 
 
@@ -114,7 +115,9 @@ def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
         if current.value is None:
             if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
                 return None
-            if current.aval.open or effectful(current.key) or current.aval.size > SMALL or len(order) > MOST:
+            if current.aval.open or effectful(current.key) or len(order) > MOST:
+                return None
+            if current.aval.size > SMALL and current.op.type != CONST:
                 return None
             if dims(current.attrs) and not (numbers and current.op is EXTENT):
                 return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
 from typing import Any
@@ -40,8 +42,12 @@ def _register_flattened(kind: Any) -> None:
         metadata, components = value.__tf_flatten__()
         return list(components), _Metadata(metadata)
 
+    pack = kind.__tf_unflatten__
+    if inspect.isfunction(inspect.getattr_static(kind, "__tf_unflatten__")):  # TensorFlow takes a method of instances, too
+        pack = functools.partial(pack, object.__new__(kind))
+
     def make(metadata: _Metadata, children: Iterable[Any]) -> Any:
-        return kind.__tf_unflatten__(metadata.value, tuple(children))
+        return pack(metadata.value, tuple(children))
 
     for namespace in (NAMESPACE, EXPANDED):
         optree.register_pytree_node(kind, flat, make, namespace=namespace)  # type: ignore[arg-type]

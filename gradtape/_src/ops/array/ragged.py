@@ -330,6 +330,10 @@ class RaggedTensor:
         values = self.flat_values
         inner, count = tuple(extents_of(values)[1:]), extents_of(values)[0]
         wanted = [None] * self.shape.rank if shape is None else TensorShape(shape).as_list()
+        if len(wanted) != self.shape.rank or any(n not in (None, m) for n, m in zip(wanted[::-1], inner[::-1], strict=False)):
+            raise invalid(
+                f"{shape=} and the shape {self.shape} of the RaggedTensor are incompatible: only rows are padded or cut."
+            )
         found = places(self._nested, count, wanted)
         filling = zeros([1, *inner], values.dtype) if default_value is None else tensor(default_value, values.dtype.numpy)
         rows = concat([values, broadcast_to(filling, [1, *inner])], 0)

@@ -32,7 +32,7 @@ def broadcast(operands):
     """Return `(innermost values of each operand, Rows)`. Numbers, strings and None are unchanged."""
     ragged = [x for x in operands if isinstance(x, RaggedTensor)]
     first = ragged[0]
-    operands = [_operand(x, first) for x in operands]
+    operands = [operand(x, first.dtype) for x in operands]
     if all(_is_scalar(x) or (isinstance(x, RaggedTensor) and _same_rows(x, first)) for x in operands):
         return [x.flat_values if isinstance(x, RaggedTensor) else x for x in operands], RaggedRows(like=first)
     rank = max(x.shape.rank for x in operands if not _is_scalar(x))
@@ -43,10 +43,11 @@ def broadcast(operands):
     return flats, RaggedRows(nested=nested)
 
 
-def _operand(x, first):
+def operand(x, dtype):
+    """Convert lists and arrays to tensors of `dtype`, unless it is None. Numbers, strings and None are unchanged."""
     if isinstance(x, RaggedTensor) or not (is_tensor(x) or isinstance(x, (list, tuple, np.ndarray))):
         return x
-    return tensor(x) if is_tensor(x) else tensor(x, None, first.dtype)
+    return tensor(x) if is_tensor(x) else tensor(x, None, dtype)
 
 
 def _is_scalar(x):

@@ -28,7 +28,7 @@ def _from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=No
     x, dtype = as_tensor(tensor), dtypes.as_dtype(row_splits_dtype).numpy
     if lengths is not None and padding is not None:
         raise ValueError("Specify argument `lengths` or `padding`, but not both.")
-    if lengths is not None and (isinstance(lengths, tuple) or (isinstance(lengths, list) and np.ndim(lengths[0]))):
+    if lengths is not None and (isinstance(lengths, tuple) or (isinstance(lengths, list) and lengths and np.ndim(lengths[0]))):
         nested = [splits_of(integers(of_axis), dtype) for of_axis in lengths]
         ragged_rank = len(nested)
         return with_splits(gather_nd(x, _coordinates(nested)), nested)

@@ -4,6 +4,7 @@ import inspect
 
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.tensors import nest
+from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array import cast, creation, select, shape
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.debugging import checks
@@ -11,7 +12,7 @@ from gradtape._src.ops.dispatch import holds, version
 from gradtape._src.ops.image import adjust, augment, colour
 from gradtape._src.ops.math import arithmetic, bessel, clip, compare, complex, elementary, incomplete, rounding, special
 from gradtape._src.ops.nn import activation, dropout, embedding, losses
-from gradtape._src.ops.ragged.broadcasting import broadcast
+from gradtape._src.ops.ragged.broadcasting import broadcast, operand
 from gradtape._src.ops.ragged.conversions import coordinates
 from gradtape._src.ops.strings import elements, numbers, parts
 
@@ -32,7 +33,7 @@ _OPERANDS = {
         colour: "convert_image_dtype",
         compare: "invert is_finite is_inf is_nan logical_not",
         complex: "real imag angle conj",
-        creation: "zeros_like ones_like one_hot",
+        creation: "zeros_like ones_like",
         dropout: "dropout stateless_dropout",
         elementary: "exp acos acosh asin asinh atan atanh cos cosh expm1 log log1p sin sinh tan tanh",
         elements: "regex_full_match regex_replace length substr lower upper strip",
@@ -99,8 +100,17 @@ def _where(condition, x=None, y=None):
     if x is None and y is None:
         places, flags = coordinates(condition)
         return select.boolean_mask(places, flags)
-    (condition, x, y), rows = broadcast([condition, x, y])
+    dtype = next((v.dtype for v in (x, y) if isinstance(v, RaggedTensor)), None)
+    (condition, x, y), rows = broadcast([operand(condition, dtypes.bool), operand(x, dtype), operand(y, dtype)])
     return rows.wrapped(select.where(condition, x, y))
+
+
+@version(RaggedTensor, creation.one_hot)
+def _one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None):
+    inner = -1 if axis is None or axis < 0 else axis - indices.ragged_rank
+    if not inner or inner < -1:
+        raise ValueError(f"axis ({axis}) must be greater than indices.ragged_rank ({indices.ragged_rank}).")
+    return indices.with_flat_values(creation.one_hot(indices.flat_values, depth, on_value, off_value, inner, dtype))
 
 
 @version(RaggedTensor, elements.join)

@@ -8,7 +8,7 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
-from gradtape._src.ops.array import joining, rearrange, select
+from gradtape._src.ops.array import joining, rearrange, select, shape as shapes
 from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
 from gradtape._src.ops.dispatch import version
@@ -127,19 +127,21 @@ def taken_rows_of_axis(x, axis):
 
 @version(RaggedTensor, joining.split)
 def _split(value, num_or_size_splits, axis=0, num=None):
-    if bounded_axis(axis, value.shape.rank) != 0:
+    place, rows, sizes = bounded_axis(axis, value.shape.rank), len(value._splits) - 1, num_or_size_splits
+    if place > value.ragged_rank:
+        return [value.with_flat_values(x) for x in joining.split(value.flat_values, sizes, place - value.ragged_rank, num)]
+    if place:
         raise ValueError(f"Cannot split a ragged dimension. Got `value` with shape {value.shape} and `axis` {axis}.")
-    rows, sizes = len(value._splits) - 1, num_or_size_splits
     if isinstance(sizes, int):
+        if sizes < 1:
+            raise ValueError(f"`num_or_size_splits` must be >=1 if it is an `int`. Received {sizes}.")
         if rows % sizes:
             raise invalid(f"Cannot exactly split dimension 0 of length {rows} into {sizes} equal parts.")
         sizes = [rows // sizes] * sizes
     sizes = list(static_list(sizes, "num_or_size_splits"))
-    if -1 in sizes:
-        sizes[sizes.index(-1)] = rows - sum(sizes) - 1
     bounds = splits_of(sizes)
-    if bounds[-1] != rows:
-        raise invalid(f"The sizes {sizes} do not sum up to the {rows} rows.")
+    if min(sizes, default=0) < 0 or bounds[-1] != rows:
+        raise invalid(f"The sizes {sizes} must not be negative, and sum up to the {rows} rows.")
     return [taken(value, np.arange(start, end)) for start, end in itertools.pairwise(bounds)]
 
 
@@ -198,8 +200,14 @@ def stack_dynamic_partitions(data, partitions, num_partitions, name=None):
     if isinstance(partitions, RaggedTensor):
         if not isinstance(data, RaggedTensor):
             data = ragged_of(data, partitions.ragged_rank)
+        if not np.array_equal(data._splits, partitions._splits):
+            raise invalid("data and partitions have incompatible ragged shapes: their rows have other lengths.")
         return stack_dynamic_partitions(data.values, partitions.values, num_partitions)
     given = tensor(partitions)
+    if given.ndim == 0:
+        return stack_dynamic_partitions(shapes.expand_dims(data, 0), shapes.expand_dims(given, 0), num_partitions)
+    if not given.shape.is_compatible_with(data.shape[: given.ndim]):
+        raise ValueError(f"Shapes {given.shape} and {data.shape} are incompatible: each element of data has one partition.")
     if given.ndim > 1:
         return stack_dynamic_partitions(ragged_of(data, 1).values, ragged_of(given, 1).values, num_partitions)
     of_rows, count = to_numpy(given.node), int(num_partitions)

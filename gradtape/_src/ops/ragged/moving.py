@@ -11,11 +11,12 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.ops.array import extents, gather as gathering, points, rearrange, shape as shapes
+from gradtape._src.ops.array import extents, gather as gathering, joining, points, rearrange, shape as shapes
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.ragged import RaggedTensor, merged_axes, taken, with_splits
+from gradtape._src.ops.array.ragged import RaggedTensor, taken, with_splits
 from gradtape._src.ops.array.ragged_rows import rowids, splits_of
 from gradtape._src.ops.dispatch import version
+from gradtape._src.ops.image import resize as resizing
 from gradtape._src.ops.math import counting, cumulative
 from gradtape._src.ops.nn import softmax as softmaxes
 from gradtape._src.ops.ragged.conversions import coordinates, ragged_of
@@ -101,88 +102,97 @@ def _checked(indices, count):
 @version(RaggedTensor, gathering.gather)
 def _gather(params, indices, validate_indices=None, axis=None, batch_dims=0):
     axis = batch_dims if axis is None else int(axis)
-    if not isinstance(params, RaggedTensor):
-        if batch_dims == 0 and axis == 0:
-            return indices.with_flat_values(gathering.gather(params, indices.flat_values))
-        params = ragged_of(params, max(batch_dims, axis, 1))
+    params, indices = [x if isinstance(x, RaggedTensor) else tensor(x) for x in (params, indices)]
     if batch_dims < 0:
-        batch_dims += (indices if isinstance(indices, RaggedTensor) else tensor(indices)).shape.rank
+        batch_dims += indices.shape.rank
     axis = bounded_axis(axis, params.shape.rank)
     if axis < batch_dims:
         raise ValueError(f"axis ({axis}) must be at least batch_dims ({batch_dims}).")
-    if not isinstance(indices, RaggedTensor):
-        given = tensor(indices)
-        if axis == 0 and given.ndim < 2:
-            chosen = _checked(np.atleast_1d(to_numpy(given.node)), len(params._splits) - 1)
-            return taken(params, chosen) if given.ndim else params[int(chosen[0])]
-        if batch_dims == 0 and axis:
-            return _within(params, given, axis)
-        rank = max(batch_dims, given.ndim - 1)
-        indices = ragged_of(given, rank) if rank else given
+    return _along(params, indices, axis, batch_dims)
+
+
+def _along(params, indices, axis, batch_dims):
+    """Return `gather` of tensors or RaggedTensors.
+
+    An inner axis is the first axis of the values. So only rows of `params` are taken, at indices counted from the first row.
+    """
+    if not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
+        return gathering.gather(params, indices, axis=axis, batch_dims=batch_dims)
+    if axis == 0:
+        if isinstance(indices, RaggedTensor):
+            return indices.with_flat_values(_along(params, indices.flat_values, 0, 0))
+        wanted = to_numpy(indices.node)
+        return _shaped(taken(params, _checked(wanted.ravel(), len(params._splits) - 1)), wanted.shape)
+    params = params if isinstance(params, RaggedTensor) else ragged_of(params, 1)
+    rows = len(params._splits) - 1
     if batch_dims == 0:
-        if axis:
-            raise NotImplementedError("gather along an inner axis takes a vector of indices; use batch_dims.")
-        return indices.with_flat_values(_gather(params, indices.flat_values))
-    if batch_dims > 1:
-        inner = _gather(params.values, indices.values, axis=axis - 1, batch_dims=batch_dims - 1)
-        return indices.with_values(inner)
-    if axis > 1:
-        raise NotImplementedError("gather of ragged rows takes elements along the axis behind batch_dims.")
-    starts, lengths = params._splits[:-1], np.diff(params._splits)
-    flat = indices.flat_values
-    rows = rowids(indices._splits)
-    for splits in indices._nested[1:]:
-        rows = rows[rowids(splits)]
-    wanted = to_numpy(flat.node)
-    outer = wanted.reshape(len(rows), -1)
-    if ((outer < 0) | (outer >= lengths[rows][:, None])).any():
-        at = tuple(np.argwhere((outer < 0) | (outer >= lengths[rows][:, None]))[0])
-        raise invalid(f"indices = {outer[at]} is not in [0, {lengths[rows[at[0]]]}) [Op:RaggedGather]")
-    found = (starts[rows][:, None] + outer).reshape(wanted.shape)
-    values = taken(params.values, found) if isinstance(params.values, RaggedTensor) else gathering.gather(params.values, found)
-    return indices.with_flat_values(values)
+        if axis > 1:
+            return params.with_values(_along(params.values, indices, axis - 1, 0))
+        indices = _along(shapes.expand_dims(indices, 0), tensor(np.zeros(rows, np.int64)), 0, 0)
+    elif batch_dims > 1:
+        indices = indices if isinstance(indices, RaggedTensor) else ragged_of(indices, 1)
+        if not np.array_equal(indices._splits, params._splits):
+            raise ValueError("batch shape from indices does not match params shape: their rows have other lengths.")
+        return indices.with_values(_along(params.values, indices.values, axis - 1, batch_dims - 1))
+    elif axis > 1:
+        return params.with_values(_along(params.values, _along(indices, tensor(rowids(params._splits)), 0, 0), axis - 1, 1))
+    return _along(params.values, _counted_from_the_first(params._splits, indices), 0, 0)
 
 
-def _within(params, indices, axis):
-    """Return the elements at a vector of indices along an inner axis."""
-    if indices.ndim != 1:
-        raise NotImplementedError("gather along an inner axis takes a vector of indices; use batch_dims.")
-    if axis > 1:
-        if isinstance(params.values, RaggedTensor):
-            return params.with_values(_within(params.values, indices, axis - 1))
-        return params.with_values(gathering.gather(params.values, indices, axis=axis - 1))
-    wanted = to_numpy(indices.node)
-    _checked(wanted, int(np.diff(params._splits).min(initial=np.iinfo(np.int64).max)))
-    found = (params._splits[:-1, None] + wanted).ravel()
-    return with_splits(taken(params.values, found), [np.arange(len(params._splits)) * len(wanted)])
+def _counted_from_the_first(splits, indices):
+    """Add the start of each row to the indices into it, which the first axis of `indices` lists; check them."""
+    nested = isinstance(indices, RaggedTensor)
+    count = len(indices._splits) - 1 if nested else int(indices.shape[0])
+    if count != len(splits) - 1:
+        raise ValueError(f"batch shape from indices does not match params shape: {count} and {len(splits) - 1} rows.")
+    rows = np.arange(count)
+    for inner in indices._nested if nested else []:
+        rows = rows[rowids(inner)]
+    wanted = to_numpy((indices.flat_values if nested else indices).node)
+    outer, starts, lengths = wanted.reshape(len(rows), math.prod(wanted.shape[1:])), splits[:-1][rows], np.diff(splits)[rows]
+    if (wrong := (outer < 0) | (outer >= lengths[:, None])).any():
+        at = tuple(np.argwhere(wrong)[0])
+        raise invalid(f"indices = {outer[at]} is not in [0, {lengths[at[0]]}) [Op:RaggedGather]")
+    found = tensor((starts[:, None] + outer).reshape(wanted.shape))
+    return indices.with_flat_values(found) if nested else found
+
+
+def _shaped(rows, leading):
+    """Give rows, one for each index, the axes of the indices."""
+    if not isinstance(rows, RaggedTensor):
+        return shapes.reshape(rows, [*leading, *rows.shape[1:]])
+    if not leading:
+        return rows[0]
+    for axis in reversed(range(1, len(leading))):
+        rows = with_splits(rows, [np.arange(math.prod(leading[:axis]) + 1) * leading[axis]])
+    return rows
 
 
 @version(RaggedTensor, points.gather_nd)
 def _gather_nd(params, indices, batch_dims=0, bad_indices_policy=""):
     if batch_dims:
-        raise NotImplementedError("gather_nd of a RaggedTensor has no batch_dims.")
-    if not isinstance(params, RaggedTensor):
-        return indices.with_flat_values(points.gather_nd(params, indices.flat_values))
+        raise ValueError("batch_dims != 0 is not supported for ragged gather yet: gather_nd takes a RaggedTensor without it.")
+    if bad_indices_policy not in ("", "DEFAULT"):
+        raise ValueError(f"bad_indices_policy={bad_indices_policy!r} is not supported for ragged gather: leave it out.")
     if isinstance(indices, RaggedTensor):
-        return indices.with_flat_values(_gather_nd(params, indices.flat_values))
+        if len(indices.flat_values.shape) < 2:
+            raise ValueError("The innermost dimension of indices may not be ragged: it is the index of one element.")
+        return indices.with_flat_values(points.gather_nd(params, indices.flat_values))
     wanted = to_numpy(tensor(indices).node)
-    leading, depth = wanted.shape[:-1], wanted.shape[-1]
-    wanted = wanted.reshape(-1, depth)
+    *leading, depth = wanted.shape
+    if not depth:
+        return _along(shapes.expand_dims(params, 0), tensor(np.zeros(leading, np.int64)), 0, 0)
+    wanted = wanted.reshape(math.prod(leading), depth)
     at, rows = _checked(wanted[:, 0], len(params._splits) - 1), params
     for axis in range(1, depth):
         if not isinstance(rows, RaggedTensor):
             found = points.gather_nd(rows, np.concatenate([at[:, None], wanted[:, axis:]], 1))
-            return shapes.reshape(found, [*leading, *found.shape[1:]])
+            return _shaped(found, leading)
         lengths = np.diff(rows._splits)[at]
         if ((wanted[:, axis] < 0) | (wanted[:, axis] >= lengths)).any():
             raise invalid(f"indices {wanted.tolist()} do not index into rows of the lengths {lengths.tolist()}.")
         at, rows = rows._splits[:-1][at] + wanted[:, axis], rows.values
-    found = taken(rows, at)
-    if isinstance(found, RaggedTensor):
-        if len(leading) > 1:
-            return with_splits(found, [np.arange(math.prod(leading[:-1]) + 1) * leading[-1]])
-        return found
-    return shapes.reshape(found, [*leading, *found.shape[1:]])
+    return _shaped(taken(rows, at), leading)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -232,9 +242,7 @@ def _size(input, out_type=dtypes.int32):
 
 @version(RaggedTensor, shapes.reshape)
 def _reshape(tensor, shape):
-    if not isinstance(tensor, RaggedTensor) or list(static_list(shape, "shape")) != [-1]:
-        raise invalid(f"A RaggedTensor is reshaped to [-1] only; got {shape}. Take to_tensor().")
-    return merged_axes(tensor.flat_values, 0, tensor.flat_values.shape.rank - 1)
+    return shapes.reshape(tensor.flat_values, shape)
 
 
 @version(RaggedTensor, rearrange.reverse)
@@ -264,6 +272,17 @@ def coordinates_of_rows(x):
 def _cumsum(x, axis=0, exclusive=False, reverse=False):
     at = bounded_axis(static(axis, "axis"), x.shape.rank)
     return _through_dense(x, lambda dense: cumulative.cumsum(dense, at, exclusive, reverse))
+
+
+@version(RaggedTensor, resizing.resize)
+def _resize(images, size, *args, **kwargs):
+    if images.shape.rank != 4:
+        raise ValueError(f"tf.image.resize: images.shape.rank must be 4 if images is ragged, received {images.shape}.")
+    each = [images[i] for i in range(len(images._splits) - 1)]
+    dense = [image.to_tensor() if isinstance(image, RaggedTensor) else image for image in each]
+    if not dense:
+        return shapes.zeros([0, *static_list(size, "size"), images.shape[-1]])
+    return joining.stack([resizing.resize(image, size, *args, **kwargs) for image in dense])
 
 
 @version(RaggedTensor, softmaxes.softmax)

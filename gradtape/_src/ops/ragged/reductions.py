@@ -1,5 +1,7 @@
 """Reductions of RaggedTensors, and segment ops on their rows."""
 
+import functools
+
 import numpy as np
 
 from gradtape._src.core.tensors.convert import static_list, tensor
@@ -14,10 +16,11 @@ from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import expand_dims, ones, reshape, stop_gradient
 from gradtape._src.ops.dispatch import version
 from gradtape._src.ops.math import reduction, segment
-from gradtape._src.ops.math.arithmetic import sqrt, square, subtract, truediv
+from gradtape._src.ops.math.arithmetic import maximum, sqrt, square, subtract, truediv
 from gradtape._src.ops.math.compare import is_finite
 from gradtape._src.ops.math.elementary import exp, log
 from gradtape._src.ops.shapes import bounded_axis
+from gradtape._src.ops.strings import elements
 
 
 def segments(combine, data, ids, count):
@@ -99,10 +102,14 @@ version(RaggedTensor, reduction.reduce_all)(_of_bools(reduction.reduce_all, segm
 version(RaggedTensor, reduction.reduce_any)(_of_bools(reduction.reduce_any, segment.unsorted_segment_sum))
 
 
+@version(RaggedTensor, elements.reduce_join)
+def _join(inputs, axis=None, keepdims=False, separator=""):
+    combine, dense = [functools.partial(f, separator=separator) for f in (elements.unsorted_segment_join, elements.reduce_join)]
+    return _reduced(combine, dense, inputs, axis, keepdims)
+
+
 @version(RaggedTensor, reduction.reduce_mean)
 def _mean(input_tensor, axis=None, keepdims=False):
-    if axis is None:
-        return _reduced(None, reduction.reduce_mean, input_tensor, None, keepdims)
     total = reduction.reduce_sum(input_tensor, axis, keepdims)
     counted = input_tensor.with_flat_values(ones(extents_of(input_tensor.flat_values), input_tensor.dtype))
     return truediv(total, reduction.reduce_sum(counted, axis, keepdims))
@@ -110,10 +117,9 @@ def _mean(input_tensor, axis=None, keepdims=False):
 
 @version(RaggedTensor, reduction.reduce_variance)
 def _variance(input_tensor, axis=None, keepdims=False):
-    if axis is None:
-        return _reduced(None, reduction.reduce_variance, input_tensor, None, keepdims)
     of_squares = reduction.reduce_mean(square(input_tensor), axis, keepdims)
-    return subtract(of_squares, square(reduction.reduce_mean(input_tensor, axis, keepdims)))
+    mean = reduction.reduce_mean(input_tensor, axis, keepdims)
+    return maximum(subtract(of_squares, square(mean)), 0)  # rounding may leave a number below 0
 
 
 @version(RaggedTensor, reduction.reduce_std)

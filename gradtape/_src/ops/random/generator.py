@@ -17,10 +17,10 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.joining import concat, stack, unstack
-from gradtape._src.ops.array.shape import host_constant
+from gradtape._src.ops.array.shape import host_constant, reshape
 from gradtape._src.ops.random.distributions import binomials, draw_binomial
 from gradtape._src.ops.random.draws import (
-    INDEX,
+    BITS,
     Algorithm,
     _normal,
     _truncated_normal,
@@ -48,11 +48,19 @@ def create_rng_state(seed, alg):
     if isinstance(seed, (int, np.integer)):
         array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
     else:
-        given = np.asarray(cast(tensor(seed), dtypes.int64)).ravel()
-        if given.size > words:
-            raise ValueError(f"A seed may have at most {words} integers for this algorithm, received {given.size}.")
-        array = np.concatenate([np.zeros(words - given.size, np.int64), given])
+        given = reshape(cast(tensor(seed), dtypes.int64), [-1])
+        (count,) = extents_of(given)
+        if count > words:
+            raise ValueError(f"A seed may have at most {words} integers for this algorithm, received {count}.")
+        return concat([host_constant(np.zeros(words - count, np.int64)), given], 0)
     return host_constant(array)
+
+
+def _joined(key, counter, alg):
+    counter, words = cast(tensor(counter), dtypes.int64), WORDS[algorithm(alg)] - 1
+    if extents_of(counter) != (words,):
+        raise ValueError(f"Shapes {counter.shape} and [{words}] are incompatible: the counter has {words} words.")
+    return concat([counter, cast(tensor([key]), dtypes.int64)], 0)
 
 
 class Generator(Tracked):
@@ -125,11 +133,7 @@ class Generator(Tracked):
     @public
     def from_key_counter(cls, key, counter, alg):
         """Create a generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
-        counter = cast(tensor(counter), dtypes.int64)
-        words = WORDS[algorithm(alg)] - 1
-        if extents_of(counter) != (words,):
-            raise ValueError(f"Shapes {counter.shape} and [{words}] are incompatible: the counter has {words} words.")
-        return cls(state=concat([counter, cast(tensor([key]), dtypes.int64)], 0), alg=alg)
+        return cls(state=_joined(key, counter, alg), alg=alg)
 
     # -- the state
 
@@ -161,7 +165,7 @@ class Generator(Tracked):
     @public
     def reset_from_key_counter(self, key, counter):
         """Replace the state by this key and counter."""
-        self.reset(Generator.from_key_counter(key, counter, self._alg).state)
+        self.reset(_joined(key, counter, self._alg))
 
     @public
     def skip(self, delta):
@@ -203,7 +207,7 @@ class Generator(Tracked):
     @public
     def uniform(self, shape, minval=0, maxval=None, dtype=dtypes.float32, name=None):
         """Draw numbers uniform in [minval, maxval). None means 1; for integers it is invalid, unless both bounds are None."""
-        return draw_uniform(self._draw(shape), shape, minval, maxval, dtype, FLOATING + INDEX)
+        return draw_uniform(self._draw(shape), shape, minval, maxval, dtype, FLOATING + BITS)
 
     @public
     def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):

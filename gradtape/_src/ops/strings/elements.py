@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError, invalid, invalid_for
+from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.programs.op import Op
@@ -13,7 +13,6 @@ from gradtape._src.core.tensors.convert import is_tensor, settled, static_list, 
 from gradtape._src.core.tensors.tensor import emit
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
-from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.math.reduction import reduced
 from gradtape._src.ops.shapes import BOOL, INDEX, broadcast_shapes, require, same
@@ -275,21 +274,11 @@ def _reduce_join(inputs, *, axis, keepdims, separator):
 
 @public
 def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
-    """Join the strings along `axis` (all by default), the first axis of a list first. A RaggedTensor is joined along its last
-    axis only, row by row.
+    """Join the strings along `axis` (all by default), the first axis of a list first.
 
     >>> tf.strings.reduce_join(["a", "b"]).numpy()
     b'ab'
     """
-    if isinstance(inputs, RaggedTensor):
-        if keepdims or axis not in (-1, inputs.shape.rank - 1):
-            raise UnimplementedError(
-                None, None, f"The strings of a RaggedTensor are joined along its last axis, received {axis=}, {keepdims=}."
-            )
-        if isinstance(inputs.values, RaggedTensor) or inputs.values.ndim > 1:
-            return inputs.with_values(reduce_join(inputs.values, -1, separator=separator))
-        between = separator_of(separator)
-        return tensor(np.array([between.join(row) for row in inputs.to_list()], object))
     node = texts(inputs, _reduce_join)
     rank = node.aval.ndim
     axes = tuple(range(rank - 1, -1, -1)) if axis is None else static_list(axis, "axis")
