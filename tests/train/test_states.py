@@ -192,7 +192,10 @@ NOT_SAVED = {
     "lives as long as its `with`": """
         GradientTape VariableScope InteractiveSession Session MonitoredSession SingularMonitoredSession
     """,
-    "says what is to be done": "Graph GradientHook ProfileOptionBuilder ConcreteFunction Function Scaffold",
+    "says what is to be done": """
+        Graph GradientHook ProfileOptionBuilder ConcreteFunction Function Scaffold ConfigProto GPUOptions GraphOptions
+        OptimizerOptions RunMetadata RunOptions
+    """,
     "a file": "GFile TFRecordWriter FileWriter SummaryWriter Saver CheckpointManager",
     "of one run of a session": """
         CheckpointSaverHook Coordinator FinalOpsHook LoggingTensorHook SecondOrStepTimer SessionRunContext StepCounterHook
@@ -219,12 +222,19 @@ def assigns_later(kind):
     """Return whether a method other than the constructor assigns an attribute of the object."""
     methods = [inspect.unwrap(f) for base in kind.__mro__ for f in vars(base).values() if inspect.isfunction(f)]
     return any(
-        isinstance(node.value, ast.Name) and (node.value.id,) == method.__code__.co_varnames[:1]
+        isinstance(assigned, ast.Name) and (assigned.id,) == method.__code__.co_varnames[:1]
         for method in methods
         if method.__code__.co_filename.endswith(".py") and not method.__name__.startswith(ONCE)
         for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method))))
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        for assigned in objects_assigned(node)
     )
+
+
+def objects_assigned(node):
+    """Return the expression of the object whose attribute a node assigns, in a list."""
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        return [node.value]
+    return [node.args[0]] if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr" else []
 
 
 def test_no_class_with_a_state_is_forgotten():

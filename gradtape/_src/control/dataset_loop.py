@@ -105,7 +105,7 @@ class DatasetLoop:
         self.line: Line = (None, 0)
         self.before: list[Variable] = []  # the variables that the function has assigned before the loop
         self._carry = [node.aval for node in state.start]
-        self._specs, self._nest = nest.flatten_with_spec(getattr(dataset, "ranked_spec", dataset.element_spec), nest.EXPANDED)
+        self._specs, self._nest = nest.flatten_with_spec(getattr(dataset, "_ranked_spec", dataset.element_spec), nest.EXPANDED)
         self._around = engine.local.trace
         self._step, self._recorder = Kept(step, instance), Recorder()
         self._bodies: dict[Avals, Traced | None] = {}  # None: the body runs as eager code

@@ -115,7 +115,7 @@ class Pipeline(Elements, Trackable):
         return self.structure.element_spec
 
     @functools.cached_property
-    def ranked_spec(self) -> Any:
+    def _ranked_spec(self) -> Any:
         """The `element_spec`; if it has unknown ranks, that with the ranks of the first element."""
         known = all(spec.shape.rank is not None for spec in self.structure.specs if isinstance(spec, TensorSpec))
         if known:
@@ -127,7 +127,7 @@ class Pipeline(Elements, Trackable):
 
     @property
     def _type_spec(self) -> DatasetSpec:
-        return DatasetSpec(self.ranked_spec)
+        return DatasetSpec(self._ranked_spec)
 
     def cardinality(self) -> Tensor:
         """Return the number of elements, int64; `INFINITE_CARDINALITY` (-1), `UNKNOWN_CARDINALITY` (-2)."""

@@ -55,7 +55,7 @@ def _sizes(batch):
     widths = np.diff(batch.values._splits)
     columns = np.array([widths[start] if count else 0 for start, count in zip(batch._splits, rows, strict=False)], np.int64)
     if not np.array_equal(widths, np.repeat(columns, rows)):
-        raise invalid("The matrices in `a` and `b` may not be ragged in their innermost dimension.")
+        raise invalid("The matrices in `a` and `b` may not be ragged in their innermost dimension. Take to_tensor().")
     return rows, columns
 
 
