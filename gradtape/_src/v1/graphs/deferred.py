@@ -44,6 +44,8 @@ FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_
 # The calls inside of these functions are deferred, not they themselves, since they add other things to the graph.
 ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse.sparse_placeholder", "gradtape._src.ops.operators")
 
+AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # functions of shapes, each of which is one op for all extents of a rank
+
 
 class DeferredCall:
     """A deferred call of a public function.
@@ -253,6 +255,8 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if _takes_function(function, flat):
         naming.local.calls[-1].through = True
         return function_called(function, args, kwargs)
+    if function.__name__ in AS_THEY_ARE and not any(isinstance(x, Tensor) and graph.open_rank(x.node) for x in flat):
+        return NotImplemented
     call, nodes = _call(function, args, kwargs)
     return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
 
