@@ -4,6 +4,9 @@ A function of tensors fails on such a value, as it cannot be converted. Only a c
 dispatch costs other calls nothing.
 """
 
+import functools
+import inspect
+
 from gradtape._src.core.base import hooks
 
 _versions = {}
@@ -33,8 +36,15 @@ def _dispatched(function, args, kwargs):
         found = entered.get(function)
         if found is not None and holds(kind, (*args, *kwargs.values())):
             kwargs.pop("name", None)
-            return found(*args, **kwargs)
+            names = _parameters(function)
+            place = names.index("name") if "name" in names else len(args)
+            return found(*args[:place], **dict(zip(names[place + 1 :], args[place + 1 :], strict=False)), **kwargs)
     return NotImplemented
+
+
+@functools.cache
+def _parameters(function):
+    return [*inspect.signature(function).parameters]
 
 
 hooks.core.dispatched = _dispatched

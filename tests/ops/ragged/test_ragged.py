@@ -221,3 +221,11 @@ def test_a_list_of_indices_is_that_of_a_tensor(rows):
 def test_rows_that_do_not_take_all_values(make, match):
     with pytest.raises(ValueError, match=match):
         make(tf.range(6))
+
+
+def test_versions_take_the_name_by_position():
+    r = tf.ragged.constant([[1, 2], [3], [4, 5, 6], []])
+    assert [part.to_list() for part in tf.split(r, 2, 0, None, "halves")] == [[[1, 2], [3]], [[4, 5, 6], []]]
+    assert tf.gather(r, [0, 2], None, 0, 0, "rows").to_list() == [[1, 2], [4, 5, 6]]
+    assert tf.cumsum(r, 1, False, True, "ends").to_list() == [[3, 2], [3], [15, 11, 6], []]
+    assert tf.one_hot(r[:1], 3, 1, 0, -1, tf.int32, "codes").to_list() == [[[0, 1, 0], [0, 0, 1]]]
