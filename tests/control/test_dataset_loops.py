@@ -142,7 +142,7 @@ def test_an_attribute_keeps_its_value_when_the_graph_is_looked_at():
                 self.total += tf.reduce_sum(x)
             return self.total
 
-    dataset = tf.data.Dataset.from_generator(lambda: iter(()), output_types=tf.float32)  # of a rank that no element tells
+    dataset = tf.data.Dataset.from_generator(lambda: iter([1.0, 2.0]), output_types=tf.float32)  # of unknown rank
     model = Model()
     operations = model.add.get_concrete_function().graph.get_operations()
     assert "ReduceDataset" in [operation.type for operation in operations]
@@ -741,3 +741,20 @@ def test_elements_of_unknown_rank_are_traced_with_the_rank_of_the_first():
 
     assert total(dataset).numpy() == total(dataset.batch(2)).numpy() == 18.0
     assert kind(total) == 2 * TRACED
+
+
+def test_a_generator_that_yields_its_elements_once_is_not_looked_at():
+    elements = iter([1.0, 2.0, 3.0])
+    dataset = tf.data.Dataset.from_generator(lambda: elements, tf.float32).map(lambda x: x * 2.0)
+    total = tf.function(lambda given: given.reduce(0.0, lambda s, x: s + x))
+    assert total(dataset).numpy() == 12.0
+
+    @tf.function
+    def summed(given):
+        found = tf.constant(0.0)
+        for x in given:
+            found += x
+        return found
+
+    elements = iter([1.0, 2.0, 3.0])
+    assert summed(tf.data.Dataset.from_generator(lambda: elements, tf.float32)).numpy() == 6.0

@@ -11,11 +11,13 @@ import numpy as np
 from gradtape._src.control.frozen import live
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.tensor import Stored, Tensor
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data.calls import apart, failed
+from gradtape._src.data.place import only_for_rank
 from gradtape._src.data.structure import COMPOSITES, SHAPED, Element, ElementStructure, flatten, from_specs
 
 
@@ -46,7 +48,12 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> ElementStr
 
 
 def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: ElementStructure) -> Iterator[Element]:
-    """Return the elements that `generator(*arguments)` yields. Its errors name the number of the element."""
+    """Return the elements that `generator(*arguments)` yields. Its errors name the number of the element.
+
+    NeedsValues if they are looked at for their ranks alone, as a generator may yield each of them once.
+    """
+    if only_for_rank():
+        raise engine.NeedsValues("a generator may yield an element only once")
     running: list[Iterator[Any]] = []
 
     def element(index: int) -> Element:

@@ -19,7 +19,7 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.data.calls import from_one
 from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
-from gradtape._src.data.place import Glance
+from gradtape._src.data.place import RankGlance
 from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
 from gradtape._src.data.structure import DatasetSpec, Element, Elements, ElementStructure, from_specs, no_arrays, structure_of
@@ -116,12 +116,13 @@ class Pipeline(Elements, Trackable):
 
     @functools.cached_property
     def _ranked_spec(self) -> Any:
-        """The `element_spec`; if it has unknown ranks, that with the ranks of the first element."""
+        """The `element_spec`; if it has unknown ranks, that with the ranks of the first element, unless a generator yields it."""
         known = all(spec.shape.rank is not None for spec in self.structure.specs if isinstance(spec, TensorSpec))
         if known:
             return self.element_spec
         first = None
-        with contextlib.suppress(engine.NeedsValues), Glance().open():  # in a trace, the elements of an argument are not known
+        # In a trace the elements of an argument are not known, and those of a generator are not to be taken.
+        with contextlib.suppress(engine.NeedsValues), RankGlance().open():
             first = next(iter(self.elements()), None)
         return self.element_spec if first is None else from_one(first).element_spec
 

@@ -88,6 +88,10 @@ class Glance(Place):
         return seeds.coming()
 
 
+class RankGlance(Glance):
+    """The place of a look at the first element for its rank alone, for which no generator runs."""
+
+
 class RandomAccess(Place):
     """The place of an element taken by its index: a shuffle has one order of all elements, the same for each index."""
 
@@ -108,6 +112,11 @@ _local = declare(_Fields)
 def by_index() -> bool:
     """Return whether the element is taken by its index."""
     return isinstance(_local.place, RandomAccess)
+
+
+def only_for_rank() -> bool:
+    """Return whether elements are looked at for their ranks alone."""
+    return isinstance(_local.place, RankGlance)
 
 
 def first() -> Place:
