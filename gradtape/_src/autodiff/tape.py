@@ -185,7 +185,7 @@ class GradientTape(Recording):
         """Return gradients that a graph computes when it runs, because shapes are unknown; None if they are known."""
         entries, offsets = self._entries()
         _, wanted, active = self._between(entries, offsets, sources)
-        if not hooks.graphs.keeps(graph, active):
+        if not hooks.graphs.keeps(active):
             return None
         pairs = [(handle(self._target_node(y)), d) for y, d in zip(targets, given, strict=True)]
         pairs = [(y, d) for y, d in pairs if y.node in active]

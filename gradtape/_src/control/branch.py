@@ -21,7 +21,7 @@ from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.programs import guards, structured
 from gradtape._src.core.programs.op import Op, define
-from gradtape._src.core.programs.program import Node, Program, Trace, read_by
+from gradtape._src.core.programs.program import Node, Program, read_by
 from gradtape._src.core.programs.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, whole
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -29,7 +29,7 @@ from gradtape._src.core.tensors.scopes import control_dependencies
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of, to_numpy
 from gradtape._src.core.tensors.variable import hold_all
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval, aval, common
+from gradtape._src.core.values.aval import Aval, common
 from gradtape._src.core.values.dim import guided
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.ops.array.cast import cast
@@ -242,23 +242,8 @@ def _of_one_shape(programs: Sequence[Program]) -> bool:
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
     """Return the results of branches with different shapes; extents that differ are unknown until session time."""
-    known = [common(column) for column in zip(*[program.results for program in programs], strict=True)]
-    if not all(isinstance(a, Aval) for a in known) and _in_function():
-        raise engine.NeedsValues("branches give results of different ranks")
-    node.aval = tuple([a if isinstance(a, Aval) else aval((), a) for a in known])
-    nodes = engine.elements(node)
-    engine.graph_around().unknown_rank.update([n for n, a in zip(nodes, known, strict=True) if not isinstance(a, Aval)])
-    return nodes
-
-
-def _in_function() -> bool:
-    """Return whether a function is traced inside of the graph; its results have one rank."""
-    trace: Trace | None = engine.local.trace
-    while trace is not None and trace.scope is not None and getattr(trace.scope, "graph", None) is None:
-        if isinstance(trace.scope, Scope) and not trace.scope.nested:
-            return True
-        trace = trace.parent
-    return False
+    node.aval = tuple(map(common, zip(*[program.results for program in programs], strict=True)))
+    return engine.elements(node)
 
 
 def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, names: Sequence[str]) -> Any:
@@ -330,7 +315,7 @@ def check_alike(bodies: Sequence[Draft], names: Sequence[str]) -> None:
                     f"return values. Result {position} is {left.type.name} in {names[0]} and {right.type.name} in {name}. "
                     "Use tf.cast in one of them."
                 )
-            if left.shape != right.shape and engine.graph_around() is None:
+            if engine.graph_around() is None and left.shape != right.shape:
                 raise engine.NeedsValues(
                     f"Result {position} has shape {list(left.shape)} in {names[0]} and {list(right.shape)} in {name}: a "
                     "branch that is compiled has one shape. Pad or reshape one of them to the other's shape."
@@ -348,8 +333,7 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
             f"{what} passed {spoken_name(condition.dtype)} expected bool: it must be a boolean scalar. Compare it with "
             "something, or use tf.cast."
         )
-    graph = engine.current_graph()
-    if graph is not None and graph.open_rank(condition.node):
+    if not condition.node.aval.ranked:
         return reduce_all(condition)
     if condition.node.aval.shape and (condition.node.aval.size == 1 or condition.node.aval.open):
         condition = reshape(condition, ())

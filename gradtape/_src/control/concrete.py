@@ -34,7 +34,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of, stated_shape
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
+from gradtape._src.core.values.aval import NO_RANK, Aval, aval, has_no_rank
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Guide
@@ -329,7 +329,7 @@ class ConcreteFunction:
 
     def _shapes(self) -> list[TensorShape]:
         """Return the shapes of the results. An extent is None if it changes with an unknown extent or rank of an argument."""
-        shapes = [TensorShape(None if has_no_shape(a) else a.shape) for a in self.results]
+        shapes = [TensorShape(None if has_no_rank(a) else a.shape) for a in self.results]
         if self._specs is None or not shapes:
             return shapes
         if self.opened is not None:
@@ -506,7 +506,7 @@ class ConcreteFunction:
         traced = self._traced.with_passed([x.variable for x in passed if isinstance(x, Stored)]) if self._passes else self._traced
         found = call(traced, nodes)
         if traced.shaped_by_runs:
-            for node in filter(lambda node: has_no_shape(node.aval), found):
+            for node in filter(lambda node: has_no_rank(node.aval), found):
                 node.aval = aval(node.value.shape, node.aval.dtype)
         results = traced.structure.pack(found)
         if hooks.watch.ran is not None and traced.transcript is not None and engine.local.trace.parent is None:
@@ -538,8 +538,8 @@ def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsV
         return OffTape(function, under_a_tape(), next(attrs[0].line for op, attrs, *_ in keys if op is REDUCE_DATASET))
     if tried.shaped_by_runs:
         program = tried.program
-        index = next(i for i, a in enumerate(program.avals) if has_no_shape(a))
-        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), program.lines[index] if program.lines else (None, 0))
+        index = next(i for i, a in enumerate(program.avals) if has_no_rank(a))
+        return OffTape(function, NeedsValues(NO_RANK), program.lines[index] if program.lines else (None, 0))
     return Locked(tried.locks) if tried.locks else COMPILED
 
 
@@ -558,6 +558,6 @@ def _refusal(traced: Traced) -> NeedsValues | None:
     if traced.takes:
         return TakesElement("the shape of a result is known when it runs")
     for index, (op, _, *references) in enumerate(program.keys):
-        if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
+        if op is not ELEMENT and index not in program.on_host and any(has_no_rank(program.aval_of(r)) for r in references):
             return NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
     return None

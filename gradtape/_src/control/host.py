@@ -35,7 +35,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
+from gradtape._src.core.values.aval import NO_RANK, Aval, aval, unranked
 from gradtape._src.ops.array.creation import zeros_like
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -111,17 +111,16 @@ class _Made:
         return hash(_Made)
 
 
-def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], shapes: Shapes | None) -> tuple[Any, ...]:
+def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], shapes: Shapes) -> tuple[Any, ...]:
     with tracing.outside(), _as_op_error():
         arrays = call([np.asarray(i) for i in inputs])
-    if shapes is not None:
-        for array, shape in zip(arrays, shapes, strict=True):
-            if shape is not None and array.shape != shape:
-                raise invalid(
-                    f"The Python function returned shape {list(array.shape)}; in a compiled program its result was stated, or "
-                    f"assumed, to have shape {list(shape)}. State its own in Tout, as tf.TensorSpec(shape, dtype); a result "
-                    "whose shape changes takes eager code."
-                )
+    for array, shape in zip(arrays, shapes, strict=True):
+        if shape is not None and array.shape != shape:
+            raise invalid(
+                f"The Python function returned shape {list(array.shape)}; in a compiled program its result was stated to have "
+                f"shape {list(shape)}. State its own in Tout, as tf.TensorSpec(shape, dtype); a result whose shape changes takes "
+                "eager code."
+            )
     return tuple(map(slices.to_device, arrays))
 
 
@@ -129,12 +128,12 @@ def _not_compiled(*inputs: Any, call: Any, types: Any, shapes: Any) -> Any:
     raise NotImplementedError("a Python function runs outside of XLA")
 
 
-def _avals(*inputs: Aval, call: Any, types: tuple[Any, ...], shapes: Shapes | None) -> tuple[Aval, ...]:
-    return tuple([aval((), t.numpy) for t in types] if shapes is None else map(_aval, shapes, types))
+def _avals(*inputs: Aval, call: Any, types: tuple[Any, ...], shapes: Shapes) -> tuple[Aval, ...]:
+    return tuple(map(_aval, shapes, types))
 
 
 def _aval(shape: tuple[int, ...] | None, dtype: Any) -> Aval:
-    return unshaped(dtype) if shape is None else aval(shape, dtype.numpy)
+    return unranked(dtype) if shape is None else aval(shape, dtype.numpy)
 
 
 EAGER_PY_FUNC = define(
@@ -154,11 +153,10 @@ def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
     return tuple([dtypes.stated(t) for t in flat]), many
 
 
-def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes | None:
+def _static_shapes(Tout: Any, types: Sequence[Any]) -> Shapes:
     """Return the static shapes of results in a compiled program; None for a shape that only a run knows.
 
-    They are the shapes of the TensorSpecs in Tout. Without these they are None in a graph, and in a function inside of a graph
-    the first input's shape.
+    They are the shapes of the TensorSpecs in Tout. Without these they are None in a graph.
     """
     flat = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     shapes: list[tuple[int, ...] | None] = []
@@ -167,14 +165,10 @@ def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) ->
         stated = getattr(spec, "shape", None)
         if stated is not None and stated.is_fully_defined():
             shapes.append(tuple(stated))
-        elif isinstance(scope, Scope) and scope.shaped_by_runs:
+        elif engine.graph_around() is not None or (isinstance(scope, Scope) and scope.shaped_by_runs):
             shapes.append(None)
-        elif engine.graph_around() is None:
-            raise engine.NeedsValues(SHAPED_BY_RUNS)
-        elif engine.current_graph() is not None:
-            return None
         else:
-            shapes.append(inputs[0].node.aval.shape if inputs else ())
+            raise engine.NeedsValues(NO_RANK)
     return tuple(shapes)
 
 
@@ -191,7 +185,7 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
             return [] if many else None
         elements = _ran(op, run, nodes, types, arrays)
     else:
-        elements = _to_run(op, run, nodes, types, _static_shapes(Tout, inputs, types))
+        elements = _to_run(op, run, nodes, types, _static_shapes(Tout, types))
     results = [EagerTensor(n) for n in elements]
     return results if many else results[0] if results else None
 
@@ -202,12 +196,9 @@ def _ran(op: Op, run: Callable[..., Any], nodes: tuple[Node, ...], types: Sequen
     return engine.elements(engine.record_ran(op, nodes, (_Made(run), tuple(types), shapes), tuple(arrays)))
 
 
-def _to_run(op: Op, run: Callable[..., Any], nodes: tuple[Node, ...], types: Sequence[Any], shapes: Shapes | None) -> list[Node]:
-    """Record a Python function for later calls; without `shapes`, in a graph, its results are of unknown rank."""
-    elements = engine.elements(engine.record(op, nodes, (run, tuple(types), shapes)))
-    if shapes is None:
-        engine.current_graph().unknown_rank.update(elements)
-    return elements
+def _to_run(op: Op, run: Callable[..., Any], nodes: tuple[Node, ...], types: Sequence[Any], shapes: Shapes) -> list[Node]:
+    """Record a Python function for later calls."""
+    return engine.elements(engine.record(op, nodes, (run, tuple(types), shapes)))
 
 
 def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any]:
@@ -327,8 +318,7 @@ def effect(
     if engine.local.trace.scope is None:
         return [tensor(array, dtype) for array, (dtype, _) in zip(run([to_numpy(n) for n in nodes]), results, strict=True)]
     types, shapes = zip(*results, strict=True) if results else ((), ())
-    unknown = engine.current_graph() is not None and None in shapes
-    return list(map(EagerTensor, _to_run(PY_FUNC, run, nodes, types, None if unknown else shapes)))
+    return list(map(EagerTensor, _to_run(PY_FUNC, run, nodes, types, shapes)))
 
 
 @gradient(EAGER_PY_FUNC)
@@ -365,7 +355,8 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     if engine.local.trace.scope is None and engine.local.trace.parent is None:
         elements = _ran(kind, backward, nodes, types, backward([to_numpy(n) for n in nodes]))
     else:
-        elements = _to_run(kind, backward, nodes, types, tuple([inputs[i].node.aval.shape for i in floating]))
+        avals = [inputs[i].node.aval for i in floating]
+        elements = _to_run(kind, backward, nodes, types, tuple([a.shape if a.ranked else None for a in avals]))
     results: list[Any] = [None] * count
     for i, n in zip(floating, elements, strict=True):
         results[i] = EagerTensor(n)

@@ -121,9 +121,7 @@ def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Dra
 
 def _of_rank(x: Any, start: Node) -> Any:
     """Return a loop variable after a trip. In a graph, one of unknown rank is checked to keep its shape."""
-    graph = engine.graph_around()
-    unknown = graph is not None and isinstance(x, Tensor) and graph.open_rank(x.node)
-    return ensure_shape(x, start.aval.open_shape) if unknown else x
+    return ensure_shape(x, start.aval.open_shape) if isinstance(x, Tensor) and not x.node.aval.ranked else x
 
 
 def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None, stays: bool = False) -> None:

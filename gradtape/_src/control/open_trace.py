@@ -152,7 +152,7 @@ class Opened:
         return made
 
 
-class Unranked:
+class OpenRank:
     """The trace of a function for tensors of unknown rank: a graph, which is recorded again for each call."""
 
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
@@ -169,7 +169,7 @@ class Unranked:
         """The specs of the arguments' tensors."""
         return list(self._traced.specs)
 
-    def copied(self) -> Unranked:
+    def copied(self) -> OpenRank:
         return copy.copy(self)
 
     def of_call(self, function: Function, arguments: Arguments) -> Made:
@@ -197,6 +197,6 @@ class Unranked:
         return made
 
 
-def opened(shapes: Sequence[TensorShape]) -> Opened | Unranked:
+def opened(shapes: Sequence[TensorShape]) -> Opened | OpenRank:
     """Return the collection of traces for tensors of these shapes."""
-    return Unranked(shapes) if any(shape.rank is None for shape in shapes) else Opened(shapes)
+    return OpenRank(shapes) if any(shape.rank is None for shape in shapes) else Opened(shapes)

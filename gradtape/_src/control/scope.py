@@ -27,7 +27,7 @@ from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable, hold_all, put_all, still_hold
 from gradtape._src.core.tensors.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.core.values import dim
-from gradtape._src.core.values.aval import Aval, has_no_shape
+from gradtape._src.core.values.aval import Aval, has_no_rank
 from gradtape._src.core.values.ways import Guide, Path, first_way
 from gradtape._src.ops.random import seeds
 
@@ -298,7 +298,7 @@ class Traced:
     avals: list[Aval] = dataclasses.field(init=False)  # of the results, and of the new values of variables
     updated: list[int] = dataclasses.field(init=False)  # the positions in `variables` of those also written
     assignments: list[Line] = dataclasses.field(init=False)  # the lines that assign the variables in `written`
-    shaped_by_runs: bool = dataclasses.field(init=False)  # whether some results have shapes that depend on values
+    shaped_by_runs: bool = dataclasses.field(init=False)  # whether values have unknown ranks, and no graph keeps their calls
 
     def __post_init__(self) -> None:
         lines, outputs, written = self.program.lines, self.program.outputs, set(map(id, self.written))
@@ -307,7 +307,7 @@ class Traced:
         put(self, "avals", list(self.program.results))
         put(self, "updated", [i for i, v in enumerate(self.variables) if id(v) in written])
         put(self, "assignments", [lines[r] if r >= 0 and lines else (None, 0) for r in assigning])
-        put(self, "shaped_by_runs", any(map(has_no_shape, self.program.avals)))
+        put(self, "shaped_by_runs", has_no_rank(tuple(self.program.avals)) and engine.graph_around() is None)
 
     def passing(self, variables: Sequence[Variable]) -> Traced:
         """Return a copy in which each call passes these variables as arguments."""

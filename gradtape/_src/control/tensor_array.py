@@ -293,7 +293,7 @@ class TensorArray:
                 if engine.graph_around() is None:
                     raise
                 new._buffer = ran(_resized, new._materialized(), at)
-        if (graph := engine.graph_around()) is not None and graph.open_rank(entry.node):
+        if not entry.node.aval.ranked:
             raise ValueError(
                 f"TensorArray.write got {entry!r} for an index that is a tensor: the entries are rows of one tensor, so their "
                 "rank must be known. State it: x.set_shape([None, 2]) says that x has two axes."

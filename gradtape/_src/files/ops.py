@@ -19,7 +19,7 @@ from gradtape._src.core.tensors.constants import to_array
 from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval, aval, printed, unshaped
+from gradtape._src.core.values.aval import Aval, aval, printed, unranked
 from gradtape._src.core.values.dim import unknown
 
 Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
@@ -99,7 +99,7 @@ def host_op(type: str, *, gives: Rule, effect: bool = False, **known: Any) -> Ca
 def _aval(shape: Sequence[int | None] | None, dtype: Any) -> Aval:
     known = dtypes.as_dtype(dtype)
     extents = [n for n in shape or () if n is not None]
-    return unshaped(known) if shape is None or len(extents) < len(shape) else aval(extents, known.numpy)
+    return unranked(known) if shape is None or len(extents) < len(shape) else aval(extents, known.numpy)
 
 
 def entered(array: Any) -> Tensor:

@@ -135,7 +135,7 @@ class Graphs:
     only_in_graphs: Callable[[Program], bool] = _false
     """Return whether only a session can run a Program. Called by `control/function`."""
 
-    keeps: Callable[[Any, Iterable[Node]], bool] = _false
+    keeps: Callable[[Iterable[Node]], bool] = _false
     """Return whether a graph must defer the gradient through these nodes, as shapes are unknown. Called by tapes."""
 
     gradients: Callable[..., list[Any]] = _nothing

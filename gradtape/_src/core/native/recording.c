@@ -76,7 +76,7 @@ static inline PyObject *dtype_of(PyObject *node) { return SLOT(SLOT(node, node_a
 
 static inline int inexact(PyObject *node) { return SLOT(SLOT(node, node_at.aval), aval_at.inexact) == Py_True; }
 
-static int has_rank(PyObject *node, long rank) { /* node.aval.ndim == rank; an Unshaped has none */
+static int has_rank(PyObject *node, long rank) { /* node.aval.ndim == rank; an Unranked has none */
     PyObject *ndim = SLOT(SLOT(node, node_at.aval), aval_at.ndim);
     return ndim != NULL && PyLong_Check(ndim) && PyLong_AsLong(ndim) == rank;
 }

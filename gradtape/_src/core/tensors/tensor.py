@@ -20,6 +20,7 @@ from gradtape._src.core.platform import devices, memory
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.function_names import in_function, name_in_function
 from gradtape._src.core.settings import device_config
+from gradtape._src.core.values.aval import changes
 from gradtape._src.core.values.dim import shown
 from gradtape._src.core.values.shape import TensorShape
 
@@ -371,7 +372,7 @@ def of_plain_graph(node: Node) -> bool:
 def _counted_later(node: Node) -> bool:
     """Return whether the number of a tensor's rows is unknown until a graph runs."""
     graph = graph_of(node)
-    return graph is not None and (not graph.building_function or node.aval.open or graph.open_rank(node))
+    return graph is not None and (not graph.building_function or changes(node.aval))
 
 
 def unvalued(node: Node) -> bool:
@@ -397,7 +398,7 @@ def name_of(tensor: Tensor) -> str:
 def stated_shape(node: Node) -> TensorShape:
     """Return the shape for the user, with None for an unknown extent or rank in a graph."""
     graph = graph_of(node)
-    if graph is not None and graph.open_rank(node):
+    if graph is not None and not node.aval.ranked:
         return TensorShape(None)
     is_open = node.aval.open and (graph is not None or not shown())
     return node.aval.open_shape if is_open else node.aval.tensor_shape

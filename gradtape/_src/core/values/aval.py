@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,14 +14,15 @@ from gradtape._src.core.values.dim import Dim, unknown
 from gradtape._src.core.values.dtypes import BY_NUMPY, DType, as_dtype
 from gradtape._src.core.values.shape import TensorShape
 
-SHAPED_BY_RUNS = "a Python function whose results have shapes that no TensorSpec in Tout states"
+NO_RANK = "a Python function whose results have shapes that no TensorSpec in Tout states"
 
 
 class Aval:
     """Shape and dtype. Interned: equal Avals are the same object, so that tables hash them by identity.
 
     `shape` is a tuple of ints, with a Dim for an unknown extent; `dtype` is NumPy's, `type` gradtape's `DType`. `inexact` tells
-    whether a gradient can flow, `open` whether an extent is unknown; `bytes` is the size in memory.
+    whether a gradient can flow, `open` whether an extent is unknown; `bytes` is the size in memory. Only an `Unranked` is not
+    `ranked`.
     """
 
     __slots__ = ("__weakref__", "bytes", "dtype", "inexact", "ndim", "open", "shape", "size", "type", "users")
@@ -34,6 +35,7 @@ class Aval:
     inexact: bool
     open: bool
     users: TensorShape | None
+    ranked: ClassVar[bool] = True
 
     @property
     def tensor_shape(self) -> TensorShape:
@@ -53,7 +55,9 @@ class Aval:
         return aval(extents, self.dtype)
 
     def may_be(self, other: Aval) -> bool:
-        """Return whether a value can have both Avals: they are equal, or unknown extents may make them equal."""
+        """Return whether a value can have both Avals: they are equal, or unknown extents or ranks may make them equal."""
+        if not (self.ranked and other.ranked):
+            return self.dtype is other.dtype
         if self is other or self.dtype is not other.dtype or not (self.open or other.open):
             return self is other
         pairs = zip(self.shape, other.shape, strict=False)
@@ -110,48 +114,56 @@ def _of_open_shape(shape: tuple[Any, ...], dtype: np.dtype) -> Aval:
     return known
 
 
-class Unshaped(Aval):
-    """The dtype of a value whose shape is known only when a function runs. Its shape raises NeedsValues.
+class Unranked(Aval):
+    """The dtype of a value whose rank is known only in a run. Its shape raises NeedsValues.
 
-    So a function that computes with such a value runs as eager code. It may return the value, or pass it to another Python
-    function.
+    A graph keeps calls on such a value until it runs. A function that computes with one runs as eager code; it may return the
+    value, or pass it to a Python function.
     """
 
     __slots__ = ()
     bytes = 0
+    ranked = False
+    open_shape = TensorShape(None)
 
     def _of_a_run(self) -> Any:
-        raise NeedsValues(SHAPED_BY_RUNS)
+        raise NeedsValues(NO_RANK)
 
     shape = ndim = size = property(_of_a_run)
+
+    def stated(self, shape: TensorShape) -> Aval:
+        """Return the Aval of a shape, with new symbols for unknown extents."""
+        return self if shape.rank is None else aval([unknown() if e is None else e for e in shape.as_list()], self.dtype)
 
     def __repr__(self) -> str:
         return f"{self.type.name}<unknown>"
 
 
-_unshaped: dict[DType, Unshaped] = {}
+_unranked: dict[DType, Unranked] = {}
 
 
-def unshaped(type: DType) -> Aval:
-    """Return the interned Unshaped of a dtype."""
-    found = _unshaped.get(type)
+def unranked(type: DType) -> Aval:
+    """Return the interned Unranked of a dtype."""
+    found = _unranked.get(type)
     if found is None:
-        new = Unshaped()
+        new = Unranked()
         new.type, new.dtype, new.inexact, new.open = type, type.numpy, type.inexact, False
         new.users = None
-        found = _unshaped.setdefault(type, new)
+        found = _unranked.setdefault(type, new)
     return found
 
 
-def common(avals: Sequence[Aval]) -> Aval | np.dtype:
-    """Return an Aval for any of these: extents that differ become new symbols.
-
-    If the ranks differ, only the dtype is returned.
-    """
+def common(avals: Sequence[Aval]) -> Aval:
+    """Return an Aval for any of these: extents that differ become new symbols. It is unranked if the ranks differ."""
     first = avals[0]
-    if any(a.ndim != first.ndim for a in avals):
-        return first.dtype
+    if has_no_rank(tuple(avals)) or any(a.ndim != first.ndim for a in avals):
+        return unranked(first.type)
     return aval([_common_extent(axis) for axis in zip(*[a.shape for a in avals], strict=True)], first.dtype)
+
+
+def with_rows(of: Aval, count: Any) -> Aval:
+    """Return an Aval with another first extent."""
+    return aval((count, *of.shape[1:]), of.dtype) if of.ranked else of
 
 
 def _common_extent(extents: Sequence[Any]) -> Any:
@@ -159,14 +171,24 @@ def _common_extent(extents: Sequence[Any]) -> Any:
     return first if all(e is first or (type(e) is type(first) is int and e == first) for e in extents) else unknown()
 
 
-def has_no_shape(aval_or_avals: Any) -> bool:
-    """Return whether the shape of a value, or of one of several, is known only when it is computed."""
-    return any(map(has_no_shape, aval_or_avals)) if type(aval_or_avals) is tuple else type(aval_or_avals) is Unshaped
+def has_no_rank(avals: Any) -> bool:
+    """Return whether the rank of a value, or of any in a nest of tuples, is unknown."""
+    return any(map(has_no_rank, avals)) if type(avals) is tuple else not avals.ranked
+
+
+def has_shape(avals: Any) -> bool:
+    """Return whether these are the Aval of one value, of known rank."""
+    return type(avals) is not tuple and avals.ranked
+
+
+def changes(avals: Any) -> bool:
+    """Return whether these are the Aval of one value with an unknown extent or rank, which may differ from run to run."""
+    return type(avals) is not tuple and (avals.open or not avals.ranked)
 
 
 def is_open(avals: Any) -> bool:
     """Return whether a value, or any in a nest of tuples, has an unknown extent."""
-    return any(map(is_open, avals)) if type(avals) is tuple else type(avals) is not Unshaped and avals.open
+    return any(map(is_open, avals)) if type(avals) is tuple else bool(avals.open)
 
 
 def bytes_of(avals: Any) -> int:

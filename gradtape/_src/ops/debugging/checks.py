@@ -386,16 +386,11 @@ def _rank(rank):
     return static(rank, "rank")
 
 
-def _rank_is_open(x):
-    graph = engine.current_graph()
-    return graph is not None and graph.open_rank(x.node)
-
-
 def _check_rank(x, allowed, wanted, message):
     """Raise ValueError unless `allowed` has the rank of `x`. In a graph with unknown ranks, return an Operation that checks."""
     x = tensor(x)
     headline = f"{_prefix(message)}Tensor  must have rank {wanted}.  Received "
-    if _rank_is_open(x):
+    if not x.node.aval.ranked:
         rank = sizes.rank(x)
         return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), Rank(headline))
     if x.ndim not in allowed:
@@ -484,7 +479,7 @@ def _match(x, pattern, known, message):
                 f"{_prefix(message)}Tensor {_described(x)} specified shape index {i}.  Symbol `...` or `*` for a "
                 "variable number of unspecified dimensions is only allowed as the first entry"
             )
-    if _rank_is_open(x):
+    if not x.node.aval.ranked:
         return []
     extents, late = x.node.aval.shape or (1,), []
     if pattern and pattern[0] in REST:

@@ -13,11 +13,13 @@ import numpy as np
 
 from gradtape._src.core.base.errors import OpError
 from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import ELEMENT, Node, leaf, producer
 from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, has_no_rank, has_shape, unranked
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, chosen, dims, in_numbers, unknown
+from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path, agreed, explored
 from gradtape._src.v1.graphs.extents import NeedsFeed, structure_of
 from gradtape._src.v1.graphs.graph import Graph
@@ -32,7 +34,7 @@ RANKS = (2, 1, 3, 4, 0, 5)  # the ranks tried for a tensor of unknown rank
 PATTERNS: tuple[Callable[[int], Any], ...] = (lambda n: np.arange(n) % 2, lambda n: 1, lambda n: 0, lambda n: np.arange(n) + 1)
 Shapes = dict[Node, list[Dim]]  # of nodes of unknown rank
 MANY = 1 << 6  # the most elements that are symbols
-Found = tuple[Any, list[Any]]  # layout and Avals of the results; a dtype for a result of unknown rank
+Found = tuple[Any, list[Aval]]  # layout and Avals of the results
 
 
 class Looked(NamedTuple):
@@ -42,7 +44,7 @@ class Looked(NamedTuple):
     """
 
     layout: Any
-    avals: list[Any]
+    avals: list[Aval]
     settled: bool
 
 
@@ -66,7 +68,7 @@ class Aside(Graph):
     def symbols(self) -> set[Atom]:
         """The symbols in its ops."""
         avals = [a for n in self.trace.nodes for a in (n.aval if type(n.aval) is tuple else (n.aval,))]
-        return symbols_in((*[n.attrs for n in self.trace.nodes], *[a.shape for a in avals]))
+        return symbols_in((*[n.attrs for n in self.trace.nodes], *[a.shape for a in avals if a.ranked]))
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
@@ -120,6 +122,13 @@ class Aside(Graph):
         self.values[node] = made
         return made
 
+    def of_some_rank(self, op: Op, inputs: Sequence[Node], attrs: Attributes) -> Any:
+        """Return the Avals of results of which some have unknown ranks: each path takes other ones. None if there are none."""
+        results = op.result(tuple([n.aval for n in inputs]), attrs)
+        if not has_no_rank(results):
+            return None
+        return tuple([a if a.ranked else a.stated(TensorShape([None] * chosen(RANKS))) for a in results])
+
     def _own(self, item: Any) -> Any:
         return item
 
@@ -142,12 +151,17 @@ def symbols_in(value: Any) -> set[Atom]:
     return {symbol for dim in dims(value) for symbol in dim.symbols}
 
 
+def symbols_of(nodes: Iterable[Node]) -> set[Atom]:
+    """Return the symbols in the shapes of nodes."""
+    return symbols_in(tuple([n.aval.shape for n in nodes if has_shape(n.aval)]))
+
+
 def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]], Found]) -> Looked:
     """Return the results of `attempt` on tensors like `nodes`, recorded in an Aside, for all extents and ranks: see `general`.
 
     `attempt` returns a layout and Avals.
     """
-    symbols = symbols_in(tuple([n.aval.shape for n in nodes if type(n.aval) is not tuple]))
+    symbols = symbols_of(nodes)
     own: set[Atom] = set()
     read = False  # whether a value was supposed
 
@@ -164,8 +178,8 @@ def looked_at(graph: Graph, nodes: Sequence[Node], attempt: Callable[[list[Node]
 
     looked = general(graph, nodes, made, symbols)
     if read:  # an extent may depend on the values, unless it is one of an input
-        given = {e for n in nodes if type(n.aval) is not tuple for e in n.aval.shape}
-        looked = looked._replace(avals=[_only(a, given) if isinstance(a, Aval) else a for a in looked.avals])
+        given = {e for n in nodes if has_shape(n.aval) for e in n.aval.shape}
+        looked = looked._replace(avals=[_only(a, given) if a.ranked else a for a in looked.avals])
     return looked._replace(settled=looked.settled and own <= symbols)
 
 
@@ -180,14 +194,14 @@ def general(graph: Graph, nodes: Sequence[Node], attempt: Callable[[Shapes], Fou
     An extent that differs between paths, or depends on other symbols than `symbols`, becomes a new symbol. Raises an error of
     `attempt` if all paths fail.
     """
-    unranked = [n for n in dict.fromkeys(nodes) if graph.open_rank(n)]
+    no_rank = [n for n in dict.fromkeys(nodes) if type(n.aval) is not tuple and not n.aval.ranked]
     found: list[tuple[Found, Path]] = []
     refused: list[Exception] = []
-    for ranks in _ranks(len(unranked)):
-        shapes = {n: [unknown() for _ in range(rank)] for n, rank in zip(unranked, ranks, strict=True)}
+    for ranks in _ranks(len(no_rank)):
+        shapes = {n: [unknown() for _ in range(rank)] for n, rank in zip(no_rank, ranks, strict=True)}
         ways, errors = explored(functools.partial(attempt, shapes), (NotImplementedError, NeedsEager, *REFUSALS))
         if ways:
-            graph.ranks |= {n: rank for n, rank in zip(unranked, ranks, strict=True) if n not in graph.ranks}
+            graph.ranks |= {n: rank for n, rank in zip(no_rank, ranks, strict=True) if n not in graph.ranks}
         found += ways
         refused += errors
     if not found:
@@ -199,7 +213,7 @@ def general(graph: Graph, nodes: Sequence[Node], attempt: Callable[[Shapes], Fou
         )
     partly = any(isinstance(e, (engine.NeedsValues, UnknownExtent)) for e in refused)
     results = [[(avals[i], path) for (_, avals), path in found] for i in range(len(first))]
-    settled = not unranked and not any(path.taken for _, path in found)
+    settled = not no_rank and not any(path.taken for _, path in found)
     return Looked(layout, [_common(ways, symbols, partly) for ways in results], settled)
 
 
@@ -211,11 +225,11 @@ def _ranks(count: int) -> Iterable[tuple[int, ...]]:
     return dict.fromkeys([each for a, b in pairs for each in ((a, *[b] * (count - 1)), (*[b] * (count - 1), a))])
 
 
-def _common(results: Sequence[tuple[Any, Path]], known: set[Atom], partly: bool) -> Any:
+def _common(results: Sequence[tuple[Any, Path]], known: set[Atom], partly: bool) -> Aval:
     """Return an Aval for all results. An extent that depends on symbols other than `known` is a new one; `partly`: all are."""
     first, _ = results[0]
-    if any(not isinstance(a, Aval) or a.ndim != first.ndim for a, _ in results):
-        return getattr(first, "dtype", first)
+    if any(not a.ranked or a.ndim != first.ndim for a, _ in results):
+        return unranked(first.type)
     found = [agreed([(a.shape[axis], path) for a, path in results]) for axis in range(first.ndim)]
     new = [partly or e is None or not {s for d in dims(e) for s in d.symbols} <= known for e in found]
     return aval([unknown() if is_new else e for e, is_new in zip(found, new, strict=True)], first.dtype)
@@ -260,7 +274,7 @@ class Sketch(Replay):
 
     def _like(self, node: Node) -> Node:
         rank = self._ranks.get(node, RANKS[0])
-        return self._aside.like(node, [unknown() for _ in range(rank)] if self.graph.open_rank(node) else None)
+        return self._aside.like(node, None if node.aval.ranked else [unknown() for _ in range(rank)])
 
 
 def _blocked(node: Node) -> Container[int]:
@@ -283,8 +297,8 @@ def _elements(node: Node) -> list[Node]:
 def sketched(graph: Graph, attempt: Callable[[Sketch], T]) -> T:
     """Return the result of `attempt` on a Sketch of the graph, with the first ranks for unranked tensors that it accepts."""
     refused: list[Exception] = []
-    unranked = [n for n in graph.unknown_rank if n.op is PLACEHOLDER]
-    others = (dict(zip(unranked, ranks, strict=True)) for ranks in (_ranks(len(unranked)) if unranked else ()))
+    no_rank = [n for n in graph.trace.nodes if n.op is PLACEHOLDER and not n.aval.ranked]
+    others = (dict(zip(no_rank, ranks, strict=True)) for ranks in (_ranks(len(no_rank)) if no_rank else ()))
     for ranks in itertools.chain([graph.ranks], others):
 
         def made(ranks: dict[Node, int] = ranks) -> T:

@@ -22,7 +22,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import Stored, Tensor, handle
-from gradtape._src.core.values.aval import Aval, aval, common
+from gradtape._src.core.values.aval import Aval, aval, changes, common, has_no_rank, unranked, with_rows
 from gradtape._src.core.values.dim import Dim, dims, unknown
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.ways import Path, following
@@ -31,7 +31,7 @@ from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in
+from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in, symbols_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, late
@@ -119,10 +119,9 @@ class DeferredCall:
             return [None] * len(inputs)
         slices = [i for i in wanted if i in (self.sliced or ())]
         call = CallGradient(self, len(inputs), wanted, slices, [d is not None for d in grads])
-        graph = engine.graph_around()
-        known = {i: inputs[i].aval.dtype if graph.open_rank(inputs[i]) else inputs[i].aval for i in wanted}
+        known = {i: inputs[i].aval for i in wanted}
         counts = {i: unknown() for i in slices}
-        known |= {i: aval((counts[i], *inputs[i].aval.shape[1:]), inputs[i].aval.dtype) for i in slices}
+        known |= {i: with_rows(inputs[i].aval, counts[i]) for i in slices}
         avals = [*known.values(), *[aval((counts[i],), np.dtype(np.int64)) for i in slices]]
         made = late(call, [*inputs, *[d.node for d in given]], avals)
         found: dict[int, Any] = dict(zip(wanted, map(handle, made), strict=False))
@@ -219,14 +218,9 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     return DeferredCall(function, flat, spec, positions), [tensor(flat[i]).node for i in positions]
 
 
-def is_open(graph: Graph, node: Node) -> bool:
-    """Return whether the shape of a node is unknown in part."""
-    return type(node.aval) is not tuple and (node.aval.open or graph.open_rank(node))
-
-
-def keeps_gradient(graph: Graph, nodes: Iterable[Node]) -> bool:
+def keeps_gradient(nodes: Iterable[Node]) -> bool:
     """Return whether a gradient through these nodes has to be deferred because of unknown shapes."""
-    return any(n.op is LATE or n.op is GRADIENT or is_open(graph, n) for n in nodes)
+    return any(n.op is LATE or n.op is GRADIENT or changes(n.aval) for n in nodes)
 
 
 def passes(function: Callable[..., Any]) -> bool:
@@ -245,16 +239,16 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if graph is None or not graph.keeps:
         return NotImplemented
     flat = nest.flatten((args, kwargs), expand_composites=True)
-    if not any(type(item) is Dim or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):
+    if not any(type(item) is Dim or (isinstance(item, Tensor) and changes(item.node.aval)) for item in flat):
         return NotImplemented
-    changes = function.__name__.startswith(("assign", "scatter", "batch_scatter"))
-    if changes and any(isinstance(item, Stored) for item in flat):
+    updates = function.__name__.startswith(("assign", "scatter", "batch_scatter"))
+    if updates and any(isinstance(item, Stored) for item in flat):
         naming.local.calls[-1].through = True
         return NotImplemented
     if _takes_function(function, flat):
         naming.local.calls[-1].through = True
         return function_called(function, args, kwargs)
-    if function.__name__ in AS_THEY_ARE and not any(isinstance(x, Tensor) and graph.open_rank(x.node) for x in flat):
+    if function.__name__ in AS_THEY_ARE and all(x.node.aval.ranked for x in flat if isinstance(x, Tensor)):
         return NotImplemented
     call, nodes = _call(function, args, kwargs)
     return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
@@ -266,7 +260,7 @@ def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     if graph is None or not graph.keeps:
         return NotImplemented
     flat = nest.flatten((args, kwargs), expand_composites=True)
-    if not any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat):
+    if all(item.node.aval.ranked for item in flat if isinstance(item, Tensor)):
         return NotImplemented
     call, nodes = _call(function, args, kwargs)
     return call_of_functions(graph, call, nodes, RANKS)
@@ -304,8 +298,8 @@ def stated(
     """
     call, nodes = _call(function, tuple(inputs), {})
     avals = [
-        dtype if shape is None else aval(tuple([unknown() if n is None else n for n in shape]), dtype)
-        for shape, dtype in [(shape, as_dtype(dtype).numpy) for shape, dtype in results]
+        unranked(dtype) if shape is None else aval([unknown() if n is None else n for n in shape], dtype.numpy)
+        for shape, dtype in [(shape, as_dtype(dtype)) for shape, dtype in results]
     ]
     if op is not None:
         call.sample, call.sampled = (
@@ -335,13 +329,15 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node], make: Callabl
 
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
-    """Return the Aval of an op's result (a tuple for several, a dtype for an unknown rank); None if its inputs have shapes."""
-    if not graph.keeps or op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
+    """Return the Aval of an op's result, a tuple for several; None if its inputs have shapes."""
+    if not graph.keeps:
+        return graph.of_some_rank(op, inputs, attrs) if op.effect else None
+    if op in (LATE, GRADIENT) or op.effect or not any(changes(n.aval) for n in inputs):
         return None
     try:
         if isinstance(op, StructuredOp):
-            return _of_bodies(graph, op, inputs, attrs) if any(map(graph.open_rank, inputs)) else None
-        symbols = symbols_in((attrs, *[n.aval.shape for n in inputs if type(n.aval) is not tuple]))
+            return _of_bodies(graph, op, inputs, attrs) if has_no_rank(tuple([n.aval for n in inputs])) else None
+        symbols = symbols_in(attrs) | symbols_of(inputs)
         many, avals, _ = general(graph, inputs, functools.partial(_result, op, inputs, attrs), symbols)
     except (NeedsEager, NotImplementedError):
         return None
@@ -362,7 +358,7 @@ def _of_bodies(graph: Graph, op: StructuredOp, inputs: tuple[Node, ...], attrs: 
     loop variables of known rank have one.
     """
 
-    def attempt(given: list[Node]) -> tuple[None, list[Aval | np.dtype]]:
+    def attempt(given: list[Node]) -> tuple[None, list[Aval]]:
         replay = Replay(graph, {}, {}, RunScope(lambda variable: variable.aval))
         if op.kind == BRANCH:
             branches = op.programs(replay.with_programs(op, attrs, given))
@@ -377,9 +373,9 @@ def _of_bodies(graph: Graph, op: StructuredOp, inputs: tuple[Node, ...], attrs: 
             body.gives[output]
             for body in op.bodies(attrs)
             for parameter, output in body.carried.items()
-            if output in body.gives and not graph.open_rank(inputs[body.takes[parameter]])
+            if output in body.gives and inputs[body.takes[parameter]].aval.ranked
         }
-        return tuple([a if i in kept else a.dtype for i, a in enumerate(results)])
+        return tuple([a if i in kept else unranked(a.type) for i, a in enumerate(results)])
 
 
 def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:
@@ -395,7 +391,7 @@ def _draws(call: DeferredCall) -> list[Node]:
     return [x.node for wish in call.wishes for x in seeds.draw_later(*wish)]
 
 
-def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype]) -> Any:
+def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval]) -> Any:
     draws = _draws(call)
     graph.shown = None if call.sample is None else op_of_sample(call.sample)
     try:

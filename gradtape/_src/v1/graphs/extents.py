@@ -10,6 +10,7 @@ import numpy as np
 from gradtape._src.core.engine.constant_folding import Known, integers, wide
 from gradtape._src.core.programs.program import Node, Trace
 from gradtape._src.core.tensors.tensor import graph_of
+from gradtape._src.core.values.aval import changes, has_shape
 from gradtape._src.core.values.dim import Atom, Dim, unknown
 from gradtape._src.v1.graphs.kinds import CONST, PLACEHOLDER
 
@@ -31,7 +32,7 @@ class Extents:
         """Return the first node with this extent, and its axis; for a fed integer its node, and its position as a negative."""
         nodes = self._trace.nodes
         for node in nodes[self._searched :]:
-            for axis, e in enumerate(() if type(node.aval) is tuple else node.aval.shape):
+            for axis, e in enumerate(node.aval.shape if has_shape(node.aval) else ()):
                 if type(e) is Dim and (own := e.symbol) is not None:
                     self._sources.setdefault(own, (node, axis))
         self._searched = len(nodes)
@@ -82,7 +83,7 @@ def structure_of(
 
 def _of_leaf(node: Node, fed: Mapping[Node, np.ndarray] | None) -> Known | None:
     if fed is None:
-        if node.op is PLACEHOLDER and node.aval.dtype.kind in "iu" and not node.aval.open:
+        if node.op is PLACEHOLDER and node.aval.dtype.kind in "iu" and not changes(node.aval):
             made = np.empty(node.aval.size, object)
             made[:] = graph_of(node).extents.fed_integers(node)
             return made.reshape(node.aval.shape), True

@@ -19,7 +19,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import changes, with_rows
 from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import stack
@@ -98,7 +98,7 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
         raise TypeError(
             f"Gradient type {dy.dtype.name} generated for {y.dtype.name}: grad_ys must have the dtypes of ys. Use tf.cast."
         )
-    known = [[1 if is_unknown(e) else e for e in x.node.aval.shape] for x in (y, dy)]
+    known = [[1 if is_unknown(e) else e for e in (x.node.aval.shape if x.node.aval.ranked else ())] for x in (y, dy)]
     pairs = zip(reversed(known[0]), reversed(known[1]), strict=False)
     if engine.local.trace.scope is not None and any(m != n and m != 1 and n != 1 for m, n in pairs):
         raise ValueError(
@@ -139,7 +139,7 @@ def in_graph(
         elif isinstance(found, IndexedSlices):
             request.layout.append((len(avals), len(avals) + 1))
             count = unknown()
-            avals += [aval((count, *a.shape[1:]), a.dtype) for a in (found.values.node.aval, found.indices.node.aval)]
+            avals += [with_rows(x.aval, count), with_rows(found.indices.node.aval, count)]
         else:
             request.layout.append(len(avals))
             avals.append(x.aval)
@@ -156,8 +156,6 @@ def in_graph(
             results.append(IndexedSlices(outputs[layout[0]], outputs[layout[1]], shape(handle(x))))
         else:
             results.append(None if layout is None else outputs[layout])
-            if layout is not None and graph.open_rank(x):
-                graph.unknown_rank.add(nodes[layout])
     return results
 
 
@@ -261,12 +259,11 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
     for x, first in zip(sources, gradients(ys, sources), strict=True):
         if first is None:
             raise ValueError(f"ys do not depend on {x}: there is no second derivative of nothing.")
-        extents = tuple(first.node.aval.shape)
-        if first.node.aval.open:
+        if changes(first.node.aval):
             raise ValueError(
                 f"The shape of {x} is not fully known, so nobody knows how many rows its Hessian has. Give its shape."
             )
-        flat = reshape(first, [-1])
+        flat, extents = reshape(first, [-1]), first.node.aval.shape
         rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(flat.node.aval.size)]
         results.append(reshape(stack(rows), (*extents, *extents)))
     return results

@@ -69,9 +69,7 @@ class Graph(Operations):
         self.draws: seeds.Draws = seeds.Draws()
         self.trip, self.counted, self.unseeded = None, False, 0
         self.variables: dict[Node, Variable] = {}  # handle → variable
-        self.unknown_rank: set[Node] = set()
         self.ranks: dict[Node, int] = {}  # an accepted rank of each node of unknown rank
-        self.unknown_elements: set[tuple[Node, int]] = set()  # outputs of unknown rank, as (node, output number)
         self.attached: dict[Node, list[Node]] = {}  # assignments by branches and loops
         self.control: dict[Node, frozenset[Node]] = {}
         self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: its initializer and initial value
@@ -220,11 +218,9 @@ class Graph(Operations):
 
     def set_shape(self, node: Node, shape: TensorShape) -> None:
         """Set unknown extents of a node; ValueError if `shape` contradicts known ones."""
-        if self.open_rank(node) and shape.rank is not None:
-            self.unknown_rank.discard(node)
-            self.unknown_elements.discard((node.inputs[0], node.attrs[0]) if node.op is ELEMENT else (node, 0))
+        if not node.aval.ranked:
+            node.aval = node.aval.stated(shape)
             self.extents.changed(node)
-            node.aval = aval(symbols_for(shape), node.aval.dtype)
             return
         stated = node.aval.open_shape if node.aval.open else node.aval.tensor_shape
         if not stated.is_compatible_with(shape):
@@ -233,10 +229,6 @@ class Graph(Operations):
         node.aval = aval(
             tuple([e if m is None else m for e, m in zip(node.aval.shape, merged.as_list(), strict=True)]), node.aval.dtype
         )
-
-    def open_rank(self, node: Node) -> bool:
-        """Return whether the rank of a node is unknown."""
-        return node in self.unknown_rank or (node.op is ELEMENT and (node.inputs[0], node.attrs[0]) in self.unknown_elements)
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
         """Make extents of a node unknown where `shape` has None."""
@@ -487,12 +479,10 @@ class Graph(Operations):
 
     def placeholder(self, dtype: Any, shape: TensorShape, name: str) -> Tensor:
         """Return a tensor to be fed."""
-        extents = () if shape.rank is None else symbols_for(shape)
+        extents = None if shape.rank is None else symbols_for(shape)
         node = engine.record(PLACEHOLDER, (), (dtype, extents))
         note = self._notes[node.index]
         note.name, note.call = name, None
-        if shape.rank is None:
-            self.unknown_rank.add(node)
         return EagerTensor(node)
 
     def __enter__(self) -> Graph:
@@ -513,13 +503,8 @@ def refused(error: Exception) -> Exception:
         trace = trace.parent
     if trace is None or not isinstance(error, InvalidArgumentError):
         return error
-    graph: Any = trace.scope
-    unknown = [graph.operation_of(n).name for n in graph.unknown_rank]
-    hint = ""
-    if unknown:
-        hint = f" (A placeholder without shape= counts as a scalar: {', '.join(unknown)}. Give it shape=[None, …].)"
     kind = DtypeInFunctionError if isinstance(error, TypeError) else InvalidInFunctionError
-    return kind(None, None, error.message + hint)
+    return kind(None, None, error.message)
 
 
 def other(node: Node, trace: Trace) -> str | None:

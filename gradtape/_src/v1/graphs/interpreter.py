@@ -12,6 +12,7 @@ from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import StructuredOp
 from gradtape._src.core.tensors.tensor import handle, to_numpy
+from gradtape._src.core.values.aval import changes
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import zeros
@@ -34,14 +35,14 @@ class NodeRows(list[Node]):
 def is_open(program: Program) -> bool:
     """Return whether a Program cannot be compiled as recorded: it has unknown extents, or an op that needs values."""
     avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
-    if any(a.open for a in (*avals, *program.parameters)) or any(key[0] in BY_VALUES or key[0] is LATE for key in program.keys):
+    if any(map(changes, (*avals, *program.parameters))) or any(key[0] in BY_VALUES or key[0] is LATE for key in program.keys):
         return True
     return any(is_open(inner) for op, attrs, *_ in program.keys for inner in op.programs(attrs))
 
 
 def only_in_graphs(program: Program) -> bool:
     """Return whether a Program with parameters of known shapes has results whose shapes are known only when a graph runs it."""
-    return is_open(program) and not any(a.open for a in program.parameters)
+    return is_open(program) and not any(map(changes, program.parameters))
 
 
 def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:

@@ -13,7 +13,8 @@ from gradtape._src.core.programs import function_names
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, unranked
+from gradtape._src.core.values.dtypes import as_dtype
 
 
 class IdentityAttr:
@@ -36,8 +37,8 @@ def _graph_op(type: str, infer: Any, attributes: str | None = None) -> Op:
     )
 
 
-def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
-    return aval(shape, dtype)
+def _shaped(*inputs: Aval, dtype: Any, shape: tuple[Any, ...] | None) -> Aval:
+    return unranked(as_dtype(dtype)) if shape is None else aval(shape, dtype)
 
 
 class MadeUp:
@@ -101,14 +102,12 @@ LATE = define(
 )  # fmt: skip
 
 
-def late(call: Any, inputs: Iterable[Node], found: Sequence[Aval | np.dtype]) -> list[Node]:
-    """Record a deferred call, and return its results. A dtype in `found` stands for a result of unknown rank."""
-    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in found])
+def late(call: Any, inputs: Iterable[Node], avals: Sequence[Aval]) -> list[Node]:
+    """Record a deferred call, and return its results."""
+    known = tuple(avals)
     overrides = engine.local.trace.overrides
     op = LATE if overrides is None else overrides(LATE)
-    results = engine.elements(engine.record_as(op, tuple(inputs), (IdentityAttr(call), known), known))
-    engine.graph_around().unknown_rank.update([n for n, a in zip(results, found, strict=True) if not isinstance(a, Aval)])
-    return results
+    return engine.elements(engine.record_as(op, tuple(inputs), (IdentityAttr(call), known), known))
 
 
 BY_VALUES: set[Op] = set()  # the ops of a graph with results whose shapes depend on values

@@ -59,8 +59,8 @@ class Note:
     """
     actions assignments attached attribute await_inside begin_with constant control control_inputs_of counted counting
     declare deferred differentiated drawn draws evaluate extents graph group guarded handle_of hold initial
-    initial_scope integers keeps made next_collections note open_extents open_rank opened operation_of override_of
-    placeholder ranks read seeds set_shape shown structural supposed trace trip unknown_elements unknown_rank unseeded
+    initial_scope integers keeps made next_collections note open_extents opened operation_of override_of
+    placeholder ranks read seeds set_shape shown structural supposed trace trip unseeded
     variable_attribute variable_scopes
     """
 )

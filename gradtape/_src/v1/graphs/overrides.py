@@ -9,7 +9,6 @@ from gradtape._src.core.base import hooks
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import Node
-from gradtape._src.core.values.aval import Aval, aval
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
@@ -36,13 +35,4 @@ class GraphOverrides(Overrides):
     def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
         """Record an op on inputs of unknown shapes with the known part of its result; return its node."""
         found = hooks.graphs.inferred(self._graph, op, inputs, attrs)
-        if found is None:
-            return None
-        many = type(found) is tuple
-        known = [a if isinstance(a, Aval) else aval((), a) for a in (found if many else (found,))]
-        node = engine.record_as(op, inputs, attrs, tuple(known) if many else known[0])
-        if many:
-            self._graph.unknown_elements |= {(node, i) for i, a in enumerate(found) if not isinstance(a, Aval)}
-        elif not isinstance(found, Aval):
-            self._graph.unknown_rank.add(node)
-        return node
+        return None if found is None else engine.record_as(op, inputs, attrs, found)

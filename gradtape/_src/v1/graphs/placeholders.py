@@ -11,7 +11,7 @@ from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import unranked
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.v1.graphs.graph import get_default_graph
 
@@ -60,8 +60,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     result = EagerTensor(node)
     graph = engine.current_graph()
     if graph is not None and stated.rank is None:
-        node.aval = aval((), node.aval.dtype)
-        graph.unknown_rank.add(node)
+        node.aval = unranked(node.aval.type)
     elif graph is not None and not stated.is_fully_defined():
         graph.open_extents(node, stated)
     return result

@@ -24,7 +24,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor, handle, to_numpy
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, has_no_rank
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.joining import _split_v, split_sizes
@@ -217,7 +217,7 @@ class Replay:
             self.scope.hold(variable, new)
 
     def _placeholder(self, node: Node) -> NoReturn:
-        shape = "<unknown>" if node in self.graph.unknown_rank else _plain(node.aval)
+        shape = _plain(node.aval)
         name = self.graph.operation_of(node).name
         raise InvalidArgumentError(
             None,
@@ -246,12 +246,12 @@ class Replay:
             return self._run_now(op, attrs, inputs)
         if op.status is not None:
             op = check(op, tuple(inputs), attrs)
-        if op.effect and not eager and "shapes" in op.attributes and attrs[op.attributes.index("shapes")] is None:
-            raise NeedsEager  # a Python function with results of unknown shapes
         if op.effect and eager:
             new = self._happened(op, tuple(inputs), attrs)
         else:
             new = engine.record(op, tuple(inputs), attrs)
+        if has_no_rank(new.aval) and not eager:
+            raise NeedsEager
         if like is not None:
             new.code, new.offset = like.code, like.offset
         return new
@@ -473,7 +473,7 @@ def nodes_between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
 
 
 def _plain(of: Aval) -> str:
-    return f"[{','.join(map(str, of.shape))}]"
+    return f"[{','.join(map(str, of.shape))}]" if of.ranked else "<unknown>"
 
 
 def _parameters(body: HeldProgram, avals: Sequence[Any]) -> list[Any]:

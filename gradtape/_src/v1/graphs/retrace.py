@@ -12,10 +12,10 @@ from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors.tensor import Tensor, handle, to_numpy
-from gradtape._src.core.values.aval import Aval, aval, common
+from gradtape._src.core.values.aval import Aval, aval, common, unranked
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.v1.graphs.graph import Graph, symbols_for
+from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import late
 
@@ -116,18 +116,16 @@ class ChangingLoop(Inlined):
 
 def call_of_functions(graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], ranks: Sequence[int]) -> Any:
     """Record a call that takes functions, and tensors of unknown rank; NotImplemented if no rank is accepted."""
-    own = [n for n in nodes if graph.open_rank(n)]
+    own = [n for n in nodes if not n.aval.ranked]
     structures: list[ResultStructure] = []
-    unranked: set[int] = set()  # the results of unknown rank, such as those of branches, whatever the rank of the tensors
 
     def function(parameters: list[Node]) -> list[Tensor]:
         given = iter(parameters)
-        results = call([next(given) if graph.open_rank(n) else n for n in nodes])
+        results = call([n if n.aval.ranked else next(given) for n in nodes])
         made, structure = flatten_results(results, lambda item: item, fixed_strings=False)
         if not all(item is TENSOR for item in structure.fixed):
             raise TypeError("what is no tensor has no rank")
         structures.append(structure)
-        unranked.update([i for i, node in enumerate(made) if graph.open_rank(node)])
         return [*map(handle, made)]
 
     traced, found = PerShape(function), []
@@ -136,8 +134,7 @@ def call_of_functions(graph: Graph, call: Callable[[list[Node]], Any], nodes: Se
             found.append(traced.body([aval([unknown() for _ in range(rank)], n.aval.dtype) for n in own]).avals)
     if not found:
         return NotImplemented
-    columns = enumerate(zip(*found, strict=True))
-    known = [column[0].dtype if len(found) == 1 or i in unranked else common(column) for i, column in columns]
+    known = [unranked(column[0].type) if len(found) == 1 else common(column) for column in zip(*found, strict=True)]
     kept = CallOfFunctions(traced, len(own))
     return structures[0].pack(late(kept, [*own, *kept.around()], known))
 
@@ -161,9 +158,6 @@ def changing_loop(
                     f"Loop variable number {i} has dtype {a.type.name} before, but {b.type.name} after one iteration."
                 )
         now = after
-    avals = [
-        n.aval if s is None else n.aval.dtype if s.rank is None else aval(symbols_for(s), n.aval.dtype)
-        for n, s in zip(start, shapes, strict=True)
-    ]
+    avals = [n.aval if s is None else unranked(n.aval.type).stated(s) for n, s in zip(start, shapes, strict=True)]
     kept = ChangingLoop(holds, trip, len(start), limit)
     return late(kept, [*start, *kept.around()], avals)

@@ -329,7 +329,7 @@ class Session:
                 "explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
         fed = _leaf(value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted))
-        if not (tensor.node.aval.may_be(fed.aval) or self._graph.open_rank(tensor.node)):
+        if not tensor.node.aval.may_be(fed.aval):
             raise ValueError(
                 f"Cannot feed value of shape {fed.value.shape} for Tensor {name_of(tensor)}, which has shape "
                 f"{stated_shape(tensor.node)}"
