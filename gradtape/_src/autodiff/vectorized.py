@@ -18,7 +18,7 @@ from gradtape._src.core.programs.op import define
 from gradtape._src.core.programs.program import Node, Program, memoized
 from gradtape._src.core.programs.structured import ROWS, HeldProgram, Interpreter, StructuredOp, arity, whole
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, stacked
 from gradtape._src.ops.math.reduction import reduce_sum
 
 
@@ -41,7 +41,7 @@ def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: 
 
 def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Aval, ...]:
     count = next(a.shape[0] for a, m in zip(avals, mapped, strict=True) if m)
-    return tuple([aval((count, *r.shape), r.dtype) for r in program.results])
+    return tuple([stacked(r, count) for r in program.results])
 
 
 class Vectorized(NamedTuple):

@@ -25,7 +25,7 @@ from gradtape._src.core.programs.program import Node, Program, leaf, memoized, r
 from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensors.convert import node_of, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, has_no_rank, stacked
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import identity_n, zeros
@@ -73,7 +73,7 @@ def _scan(
 def _scan_avals(
     *inputs: Aval, body: Program, consts: int, carry: int, length: int, reverse: bool, dynamic: bool, saved: int
 ) -> tuple[Aval, ...]:
-    return (*body.results[:carry], *[aval((length, *a.shape), a.dtype) for a in body.results[carry:]])
+    return (*body.results[:carry], *[stacked(a, length) for a in body.results[carry:]])
 
 
 class Scan(NamedTuple):
@@ -213,8 +213,10 @@ def _linear_body(
 ) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
     """Return `linearized(body)` and the positions of the cotangents; `transposed` is what `transposes` says.
 
-    None if an op of the body has no gradient, or none for its dtype.
+    None if an op of the body has no gradient, or none for its dtype; or if the rank of a value is unknown.
     """
+    if has_no_rank(tuple(body.avals)):
+        return None
     try:
         derived, where = vjp_program(body, *differentiable_parts(body))
     except NO_GRADIENT:

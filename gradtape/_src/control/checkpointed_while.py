@@ -36,7 +36,7 @@ from gradtape._src.core.programs.program import Node, Program, read_by
 from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, stacked
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import minimum
@@ -112,7 +112,7 @@ def _while_avals(
 ) -> tuple[Aval, ...]:
     number = aval((), TRIPS)
     carried = inputs[consts:]
-    return (*carried, number, number, *[aval((capacity, *a.shape), a.dtype) for a in carried])
+    return (*carried, number, number, *[stacked(a, capacity) for a in carried])
 
 
 class While(NamedTuple):
@@ -206,7 +206,7 @@ def record_while(
 
 def _capacity(body: Program, carry: Sequence[Aval], limit: int | None) -> int:
     """Return the number of rows for a loop's checkpoints."""
-    size = sum(a.size * a.dtype.itemsize for a in carry) + body.bytes
+    size = sum(a.bytes for a in carry) + body.bytes
     capacity = min(MOST_CHECKPOINTS, max(FEWEST_CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
     if limit is not None:
         capacity = min(capacity, max(limit, 1))

@@ -330,7 +330,7 @@ def _settled(body: Callable[[Any], Any], state: Any) -> Any:
         entries = iter(tracing.inline(first.program, first.inputs([x.node for x in tensors])))
         for x in after:
             if isinstance(x, TensorArray) and x.open_entry() is not None:
-                x.has_entries_of(next(entries).aval.shape)
+                x.has_entries_like(handle(next(entries)))
     return nest.unflatten(spec, settled(leaves, after))
 
 

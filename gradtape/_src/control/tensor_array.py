@@ -10,6 +10,7 @@ import optree
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.tensor_array_size import Growth, entries_for, is_around
+from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import InvalidArgumentError, OutOfRangeError, invalid
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
@@ -23,7 +24,7 @@ from gradtape._src.core.tensors.convert import is_tensor, static, static_list, t
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, changes, with_rows
 from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.cast import cast
@@ -75,7 +76,7 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
 
 
 @op(
-    "TensorListResize", infer=lambda buffer, index: aval((unknown(), *buffer.shape[1:]), buffer.dtype), unhosted=AT_ONCE,
+    "TensorListResize", infer=lambda buffer, index: with_rows(buffer, unknown()), unhosted=AT_ONCE,
     saves="buffer", flops=0,
 )  # fmt: skip
 def _resized(buffer, index):
@@ -88,6 +89,11 @@ def _resized(buffer, index):
 @gradient(_resized)
 def _(op, dy):
     return [dy[: shape_of(op.inputs[0])[0]], None]
+
+
+def _rows_like(count: Any, entry: Tensor) -> Tensor:
+    """Return zeros for `count` entries in the shape of this one."""
+    return broadcast_to(expand_dims(zeros_like(entry), 0), concat([[count], shape_of(entry)], 0))
 
 
 def _is_branch(scope: Any) -> bool:
@@ -126,7 +132,7 @@ class TensorArraySpec(TypeSpec):
         return self._parts
 
 
-@hides("has_entries_of open_entry")
+@hides("has_entries_like open_entry")
 class TensorArray:
     """Tensors of one dtype by index. `write` returns a new array; `read`, `stack` and `concat` return entries.
 
@@ -166,7 +172,7 @@ class TensorArray:
         self._entries: dict[int, Tensor] = {}  # the written entries; `_buffer` replaces them after a write at an unknown index
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
-        self._extents: tuple[int, ...] | None = None  # the entries' extents, in a graph where some are unknown
+        self._known: Aval | None = None  # of the entries, in a graph where their shape is unknown
         self._last: Tensor | None = None  # an entry of unknown shape
         self._room: Growth | None = None  # the loop whose writes it has room for already
 
@@ -200,7 +206,8 @@ class TensorArray:
         return None
 
     def _count(self) -> Any:
-        return self._size if self._buffer is None else extents_of(self._buffer)[0]
+        rows = None if self._buffer is None else self._buffer.node.aval
+        return rows.shape[0] if rows is not None and rows.ranked else self._size
 
     @public
     def size(self, name: str | None = None) -> Tensor:
@@ -228,28 +235,29 @@ class TensorArray:
             raise invalid(f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {given.name}")
         entry = tensor(value, None if is_tensor(value) else self._dtype)
         if self._infer:
-            if not self._shape.is_compatible_with(extents_of(entry)):
+            shape = entry.node.aval.tensor_shape if entry.node.aval.ranked else entry.shape
+            if not self._shape.is_compatible_with(shape):
                 raise ValueError(f"Incompatible shape for value ({entry.shape}), expected ({self._shape})")
-            self._shape = self._shape.merge_with(extents_of(entry))
-        if entry.node.aval.open:
-            self._extents, self._last = entry.node.aval.shape, entry
+            self._shape = self._shape.merge_with(shape)
+        if changes(entry.node.aval):
+            self._known, self._last = entry.node.aval, entry
         return entry
 
     def open_entry(self) -> Tensor | None:
         """Return an entry whose shape is unknown until session time, or None."""
         return self._last
 
-    def has_entries_of(self, extents: tuple[int, ...]) -> None:
-        """Set the extents of the entries, for a graph where some are unknown."""
-        self._extents = extents
+    def has_entries_like(self, entry: Tensor) -> None:
+        """Set an example of the entries, for a graph where their shape is unknown."""
+        self._known, self._last = entry.node.aval, entry
 
-    def _element(self) -> tuple[int, ...] | None:
-        """Return the extents of an entry, or None."""
-        if self._extents is None and self._shape.is_fully_defined():
-            return tuple(self._shape)
-        if self._extents is None and self._entries and not self._infer:  # the entries may differ, but must be equal to be stacked
-            return next(iter(self._entries.values())).node.aval.shape
-        return self._extents
+    def _element(self) -> Aval | None:
+        """Return the Aval of an entry, or None."""
+        if self._known is None and self._shape.is_fully_defined():
+            return aval(tuple(self._shape), self._dtype.numpy)
+        if self._known is None and self._entries and not self._infer:  # the entries may differ, but must be equal to be stacked
+            return next(iter(self._entries.values())).node.aval
+        return self._known
 
     def _index(self, index: Any, grows: bool = False) -> int | Tensor:
         """Return the index, as an int if it is known.
@@ -293,15 +301,10 @@ class TensorArray:
                 if engine.graph_around() is None:
                     raise
                 new._buffer = ran(_resized, new._materialized(), at)
-        if not entry.node.aval.ranked:
-            raise ValueError(
-                f"TensorArray.write got {entry!r} for an index that is a tensor: the entries are rows of one tensor, so their "
-                "rank must be known. State it: x.set_shape([None, 2]) says that x has two axes."
-            )
         if not new._infer:
             if new._element() is None:
-                new._extents = entry.node.aval.shape
-            elif new._element() != entry.node.aval.shape:
+                new._known = entry.node.aval
+            elif new._element() is not entry.node.aval:
                 raise engine.NeedsValues("the entries of a TensorArray that is written in a loop have different shapes")
         buffer = new._materialized(entry)
         place, scope = cast(at, dtypes.int32).node, engine.local.trace.scope
@@ -336,19 +339,22 @@ class TensorArray:
         """
         if self._buffer is not None:
             return self._buffer
-        shape = self._element()
-        if not self._size and shape is None:
+        element = self._element()
+        if not self._size and element is None:
             return zeros((0,), self._dtype)
-        if shape is None:
+        if element is None:
             raise self._unknown("Tried to stack elements of an empty list with non-fully-defined element_shape")
         if like is not None and like.node.aval.open and not self._entries:
-            return broadcast_to(expand_dims(zeros_like(like), 0), concat([[self._size], shape_of(like)], 0))
+            return _rows_like(self._size, like)
         if not self._entries or is_unknown(self._size):
-            buffer = zeros((self._size, *shape), self._dtype)
+            if element.ranked:
+                buffer = zeros((self._size, *element.shape), self._dtype)
+            else:  # as many rows as the graph's run says, in the shape of the entry
+                buffer = hooks.graphs.put_off(_rows_like, (self._size, self._last), {})
             for at, entry in self._entries.items():
                 buffer = EagerTensor(engine.record(WRITE, (buffer.node, entry.node, tensor(at).node)))
             return buffer
-        return stack([self._entries[i] if i in self._entries else zeros(shape, self._dtype) for i in range(self._size)])
+        return stack([self._entry(i) for i in range(self._size)])
 
     @public
     def read(self, index: Any, name: str | None = None) -> Tensor:
@@ -374,7 +380,7 @@ class TensorArray:
 
     def _check_index(self, at: int) -> None:
         count = self._count()
-        if not 0 <= at < count:
+        if not is_unknown(count) and not 0 <= at < count:
             raise _beyond(f"Tried to read from index {at} but array size is: {count}", "access", at, count)
 
     def _entry(self, at: int) -> Tensor:
@@ -384,7 +390,9 @@ class TensorArray:
         element = self._element()
         if element is None:
             raise self._unknown("Trying to read an uninitialized tensor but element_shape is not fully defined")
-        return zeros(element, self._dtype)
+        if not element.ranked and self._last is not None:
+            return zeros_like(self._last)
+        return zeros(element.shape, self._dtype)
 
     def _unknown(self, what: str) -> ValueError | InvalidArgumentError:
         message = f"{what}: {self._shape}. Write an entry first, or give element_shape=."
@@ -423,11 +431,11 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Return an array whose entries are the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
-        count = extents_of(rows)[0]
+        count = extents_of(rows)[0] if rows.node.aval.ranked else self._count()
         if count > self._count() and not self._dynamic:
             raise ValueError(f"Cannot unstack {count} tensors into a TensorArray of static size {self._count()}")
         new = self._copy()
-        if self._infer:
+        if self._infer and rows.node.aval.ranked:
             new._shape = self._shape.merge_with(extents_of(rows)[1:])
         new._read = set()
         if engine.local.trace.scope is None:
@@ -499,14 +507,14 @@ def _children(array: TensorArray) -> tuple[list[Any], Any]:
     known = array._buffer is not None or array._element() is not None
     dims = tuple(array._shape.as_list()) if known and array._shape.rank is not None else None
     room = array._room if is_around(array._room) else None
-    aux = (array._dtype, array._dynamic, array._clear, array._infer, dims, array._extents, array._count(), room)
+    aux = (array._dtype, array._dynamic, array._clear, array._infer, dims, array._known, array._count(), room)
     return ([array._materialized()] if known else []), aux
 
 
 def _assembled(aux: Any, parts: Iterable[Any]) -> TensorArray:
-    dtype, dynamic, clear, infer, shape, extents, count, room = aux
+    dtype, dynamic, clear, infer, shape, element, count, room = aux
     new = TensorArray(dtype, count, dynamic, clear, infer_shape=infer, element_shape=shape)
-    new._extents, new._room = extents, room
+    new._known, new._room = element, room
     for part in parts:
         new._buffer = part
     return new
@@ -525,13 +533,13 @@ def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None =
     for before, later in zip(values, after, strict=True):
         if isinstance(before, TensorArray) and isinstance(later, TensorArray):
             before = before._copy()
-            if before._element() is None or later._extents is not None:
-                before._shape, before._extents = later._shape, later._extents
+            if before._element() is None or later._known is not None:
+                before._shape, before._known, before._last = later._shape, later._known, later._last
             element = before._element()
             if (
                 is_unknown(later._count()) and not is_unknown(before._count()) and element is not None
             ):  # in a graph, the size is known when it runs
-                known = TensorShape([None, *[None if is_unknown(e) else e for e in element]])
+                known = TensorShape([None]).concatenate(element.open_shape)
                 before._buffer = EagerTensor(engine.graph_around().opened(before._materialized().node, known))
             elif later._count() > before._count():
                 before._grow(later._count())

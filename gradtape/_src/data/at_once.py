@@ -19,7 +19,7 @@ from gradtape._src.core.programs.program import Program, leaf, leaves
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, to_numpy
-from gradtape._src.core.values.aval import aval, bytes_of
+from gradtape._src.core.values.aval import aval, bytes_of, stacked
 from gradtape._src.core.values.dim import is_unknown
 from gradtape._src.data.calls import ElementCall, apart, arguments
 from gradtape._src.data.plain import NotPlain, content
@@ -59,7 +59,7 @@ class Batch:
         each = [*before.avals, *[seeds.STATE] * len(wishes)]
         mapped = [*[True] * len(each), *[False] * len(self._captures)]
         with tracing.inner() as inner:
-            rows = [leaf(aval((count, *of.shape), of.dtype), None) for of in each]
+            rows = [leaf(stacked(of, count), None) for of in each]
             inputs = [*rows, *[leaf(node.aval, None) for node in body.captures]]
             nodes = call_vectorized(body.program, inputs, mapped)
             self._program: Program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))

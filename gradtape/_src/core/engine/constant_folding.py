@@ -91,6 +91,8 @@ def _value(node: Node, values: dict[Node, Known]) -> Known | None:
         return None
     if op.of_shapes:
         source = node.inputs[0].aval
+        if not source.ranked:
+            return None
         return np.asarray(rule(np.array(source.shape, object if source.open else np.int64))), source.open
     inputs = [values[i] for i in node.inputs]
     attributes = dict(zip(op.attributes, node.attrs, strict=True))

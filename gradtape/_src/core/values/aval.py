@@ -161,6 +161,11 @@ def common(avals: Sequence[Aval]) -> Aval:
     return aval([_common_extent(axis) for axis in zip(*[a.shape for a in avals], strict=True)], first.dtype)
 
 
+def stacked(of: Aval, count: Any) -> Aval:
+    """Return the Aval of `count` values stacked along a new first axis."""
+    return aval((count, *of.shape), of.dtype) if of.ranked else of
+
+
 def with_rows(of: Aval, count: Any) -> Aval:
     """Return an Aval with another first extent."""
     return aval((count, *of.shape[1:]), of.dtype) if of.ranked else of

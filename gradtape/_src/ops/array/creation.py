@@ -16,7 +16,7 @@ from gradtape._src.core.programs.op import Op
 from gradtape._src.core.tensors.convert import NUMBERS, settled, static, static_vector, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, handle, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, changes
 from gradtape._src.core.values.dim import Dim, guided, unknown
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
@@ -25,7 +25,6 @@ from gradtape._src.ops.array.shape import (
     _broadcast_to,
     _reshape,
     broadcast_to,
-    changing,
     expand_dims,
     extents,
     filled,
@@ -41,9 +40,11 @@ from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
 
 def _like(input, value, dtype):
     x = tensor(input)
-    made = filled(x.node.aval.shape, value, x.dtype if dtype is None else dtypes.as_dtype(dtype))
-    # In a graph a scalar may represent a tensor of unknown rank.
-    return where(equal(x, x), made, made) if not x.ndim and changing(x) else made
+    of = x.dtype if dtype is None else dtypes.as_dtype(dtype)
+    if x.node.aval.ranked:
+        return filled(x.node.aval.shape, value, of)
+    made = filled((), value, of)
+    return where(equal(x, x), made, made)
 
 
 @public
@@ -59,7 +60,7 @@ def zeros_like(input, dtype=None, name=None, layout=None):
 def zeros_of(node):
     """Return zeros in the shape and dtype of a node. Where a graph does not know the shape, they are made at session time."""
     x = handle(node)
-    return zeros_like(x) if node.aval.open else filled(node.aval.shape, 0, x.dtype)
+    return zeros_like(x) if changes(node.aval) else filled(node.aval.shape, 0, x.dtype)
 
 
 @public

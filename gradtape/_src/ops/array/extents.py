@@ -14,9 +14,9 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Tensor, emit
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, changes
 from gradtape._src.ops.array.cast import _cast
-from gradtape._src.ops.array.shape import changing, host_constant
+from gradtape._src.ops.array.shape import host_constant
 from gradtape._src.ops.math.reduction import _prod
 
 _SHAPES: dict[str, Any] = {"cheap": True, "mixed": True, "of_shapes": True, "traits": "renames"}
@@ -76,13 +76,13 @@ def size(input, out_type=None, name=None) -> Tensor:
 
 def _counted(function, x, known, out_type):
     """Return `known(aval)` of a tensor, or the op `function` of it where its extents may change from run to run."""
-    dtype, extents = dtypes.as_dtype(out_type or dtypes.int32).numpy, known(x.node.aval)
-    if changing(x):
-        of_strings = x.dtype == dtypes.string and x.node.aval.open  # XLA has no strings
-        return tensor(extents, dtype) if of_strings else function(x, out_type=dtype)
+    dtype, of = dtypes.as_dtype(out_type or dtypes.int32).numpy, x.node.aval
+    if changes(of):
+        of_strings = x.dtype == dtypes.string and of.open  # XLA has no strings
+        return tensor(known(of), dtype) if of_strings else function(x, out_type=dtype)
     if engine.local.tapes:  # the explainer is told that extents, which may depend on values, become numbers
         journal.left("size", x.node, engine.local.trace)
-    return host_constant(np.array(extents, dtype))
+    return host_constant(np.array(known(of), dtype))
 
 
 @public
@@ -95,6 +95,6 @@ def rank(input, name=None) -> Tensor:
     if getattr(input, "dense_shape", None) is not None:
         return size(input.dense_shape)
     x = tensor(input)
-    if not x.ndim and changing(x):
+    if not x.node.aval.ranked:
         return _size(shape(x), out_type=np.dtype(np.int32))
     return host_constant(np.array(x.ndim, np.int32))

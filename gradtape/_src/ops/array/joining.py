@@ -10,10 +10,10 @@ from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors import convert
 from gradtape._src.core.tensors.convert import static, static_list, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, emit, extents_of
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, changes
 from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, changing, identity, plain
+from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, identity, plain
 
 
 def _one_axis(axis):
@@ -182,7 +182,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
             f"{given!r}. Give a Python integer, or a vector of sizes."
         )
-    if num is None and isinstance(given, Tensor) and changing(given):
+    if num is None and isinstance(given, Tensor) and changes(given.node.aval):
         raise ValueError(f"Cannot infer argument `num` from shape {given.shape}: how many sizes there are. Give num.")
     sizes = static_list(given, "num_or_size_splits")
     if num is not None and num != len(sizes):

@@ -17,7 +17,7 @@ from gradtape._src.core.tensors.convert import is_tensor, static_list, static_ve
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, extents_of, handle
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval, changes
+from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import is_same, is_unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, plain as plain, require, same
@@ -495,11 +495,6 @@ def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
     perm = tuple([axis + rank if -rank <= axis < 0 else axis for axis in perm])
     function = _conjugate_transpose if conjugate and x.dtype.is_complex else _transpose
     return emit(function.op, (x.node,), (perm,))
-
-
-def changing(x):
-    """Return whether a tensor's extents or rank are unknown, so that they may change from run to run."""
-    return changes(x.node.aval)
 
 
 def filled(shape, value, dtype):

@@ -20,12 +20,12 @@ from gradtape._src.core.platform.arrays import at, jnp, lax, on_host
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.tensors.convert import is_tensor, static, tensor
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, changes
 from gradtape._src.core.values.dim import exploring, is_unknown
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import ones_like
 from gradtape._src.ops.array.select import where
-from gradtape._src.ops.array.shape import changing, expand_dims, transpose
+from gradtape._src.ops.array.shape import expand_dims, transpose
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.ops.shapes import FLOATING, require
@@ -340,7 +340,7 @@ def _require_extents(labels, logits):
     whole = labels.dense_shape if isinstance(labels, SparseTensor) else labels
     if not exploring() and (
         any(map(is_unknown, logits.node.aval.shape))
-        or changing(whole)
+        or changes(whole.node.aval)
         or (isinstance(labels, SparseTensor) and None in labels.shape)
     ):
         raise engine.NeedsValues("how many rows, labels and frames there are is not known before the graph runs")
