@@ -18,6 +18,7 @@ from gradtape._src.core.programs.structured import GRADIENT, StructuredOp, arity
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.values.aval import has_no_rank
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.ops.array.shape import broadcast_to, zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
@@ -293,6 +294,8 @@ def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
             f"The gradient function of {op.type} returned dtype {result.dtype.name} for input {index}, which has dtype "
             f"{source.aval.type.name}. Cast the gradient to the input's dtype."
         )
+    if has_no_rank((result.node.aval, source.aval)):
+        return result
     if not result.node.aval.shape and type(source.aval) is not tuple and source.aval.shape:
         result = broadcast_to(result, source.aval.shape)  # a scalar stands for all elements
     if result.node.aval.shape != source.aval.shape and not op.broadcasting:

@@ -67,6 +67,11 @@ class Arguments(ResultStructure):
                 key.append(_key_of(x) if kind is None else (TraceType, kind))
         self.key = (self.spec, tuple(key))
 
+    @property
+    def given_shapes(self) -> list[TensorShape]:
+        """The shapes of the tensors."""
+        return [n.aval.tensor_shape if n.aval.ranked else n.aval.open_shape for n in self.nodes]
+
     def shapes(self, signature: Signature) -> list[TensorShape]:
         """Return the shapes for which TensorFlow would trace: those of the input signature, or else of the tensors.
 
@@ -77,7 +82,7 @@ class Arguments(ResultStructure):
             stated = [value.shape for value in values if isinstance(value, TensorSpec)]
             if len(stated) == len(self.nodes):
                 return stated
-        found = {id(node): node.aval.tensor_shape for node in self.nodes}
+        found = dict(zip(map(id, self.nodes), self.given_shapes, strict=True))
         for x in nest.flatten(self.pack(self.nodes)):
             if isinstance(x, RaggedTensor):
                 for part in (x.flat_values, *x.nested_row_splits[1:]):

@@ -25,7 +25,7 @@ from gradtape._src.core.programs.program import Node, Program, leaf, memoized, r
 from gradtape._src.core.programs.structured import LOOP, HeldProgram, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensors.convert import node_of, tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.values.aval import Aval, aval, has_no_rank, stacked
+from gradtape._src.core.values.aval import Aval, aval, has_no_rank, row_of, stacked
 from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.shape import identity_n, zeros
@@ -174,10 +174,13 @@ def record_scan(
     *,
     reverse: bool = False,
     trips: Node | None = None,
+    number: Node | None = None,
     again: bool = False,
     derived: bool = False,
 ) -> list[Node]:
     """Record `length` runs of `body`: (consts…, carry…, x…) → (carry…, y…); with `trips`, a node, that number of runs.
+
+    `number` is a node with the value `length`, if that is the number of rows of a tensor of unknown rank.
 
     Returns the nodes of the last carry and of the stacked ys, then the residuals. Residuals are kept if a tape records and the
     body has no effects. With `again` they are always kept, and effects are left out. A loop in a gradient (`derived`) that holds
@@ -187,7 +190,7 @@ def record_scan(
     by_blocks = trips is not None and not xs and length > ROOM
     saves = again or (taped and not by_blocks and not body.effects and not (derived and _holds_loop(body)))
     whole, saved = with_residuals(body, len(consts), len(carry)) if saves else (body, 0)
-    n = node_of(length, TRIPS) if trips is None else trips
+    n = (number or node_of(length, TRIPS)) if trips is None else trips
     attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
     return tracing.call_at_once(SCAN, (n, *consts, *carry, *xs), attrs)
 
@@ -352,7 +355,7 @@ def reverse_scan(
     with tracing.inner() as inner:
         fixed_now = [leaf(n.aval, None) for n in fixed]
         flow = [leaf(start[i].aval, None) for i in flowing]
-        rows = [leaf(_row(n.aval), None) for n in stacked]
+        rows = [leaf(row_of(n.aval), None) for n in stacked]
         avals = body.results
         seeds_of_ys = {i: leaf(avals[i], None) for i in ys}
         known = dict(zip(flowing, flow, strict=True)) | seeds_of_ys
@@ -383,10 +386,6 @@ def reverse_scan(
     results |= {i: EagerTensor(of_rows[cotangents[place[i]]]) for i in taken}
     results |= {i: summed_products(terms, of_rows) for i, terms in products.items() if terms}
     return [results.get(i) for i in range(consts + carry + len(xs))]
-
-
-def _row(of: Aval) -> Aval:
-    return aval(of.shape[1:], of.dtype)
 
 
 def _zeros(of: Aval) -> Tensor:

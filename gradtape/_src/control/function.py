@@ -38,7 +38,7 @@ from gradtape._src.control.open_trace import Opened, opened
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import warn
 from gradtape._src.control.scope import SINGLETON, Scope, Traced, local, on_a_way, trace
-from gradtape._src.core.base import ambient, hooks, locks, naming
+from gradtape._src.core.base import ambient, hooks, locks
 from gradtape._src.core.base.errors import InvalidArgumentError, InvalidInFunctionError, OpError
 from gradtape._src.core.base.hidden import hides
 from gradtape._src.core.base.public import public
@@ -51,6 +51,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import Reference, Stored, Tensor, extents_of
 from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.core.values.aval import changes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
 
@@ -219,8 +220,6 @@ class Function:
 
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], seen: Any = None) -> Any:
         """Call the function itself, even if another one implements the same API; `seen` is the key of its fast path."""
-        if naming.open_graphs and (made := hooks.graphs.function_called(self, args, kwargs)) is not NotImplemented:
-            return made
         arguments = Arguments(self._signature.bind(args, kwargs)).of_call()
         nodes, passed = arguments.nodes, arguments.passed
         found = self._concrete(arguments)
@@ -336,9 +335,10 @@ class Function:
 
         None if no extent is unknown, or such a trace cannot be kept; the error if it fails.
         """
-        fits = without_shapes(arguments) == known.rest and known.takes([n.aval.tensor_shape for n in arguments.nodes])
-        is_open = any(not shape.is_fully_defined() for shape in known.shapes) and not any(n.aval.open for n in arguments.nodes)
-        if not is_open or not fits or arguments.passed or ambient.local.replica is not None:
+        fits = without_shapes(arguments) == known.rest and known.takes(arguments.given_shapes)
+        is_open = any(not shape.is_fully_defined() for shape in known.shapes)
+        on_symbols = any(changes(n.aval) for n in arguments.nodes)
+        if not is_open or on_symbols or not fits or arguments.passed or ambient.local.replica is not None:
             return None
         known.opened = known.opened or opened(known.shapes)
         made: ConcreteFunction | Exception | None = known.opened.of_call(self, arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.checkpointed_while import record_while
 from gradtape._src.control.scope import TENSOR, Draft, Outside, ResultStructure, Scope, draft, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine, tracing
@@ -121,7 +119,8 @@ def trace_condition(function: Callable[[list[Node]], Tensor], loop: Loop) -> Dra
 
 def _of_rank(x: Any, start: Node) -> Any:
     """Return a loop variable after a trip. In a graph, one of unknown rank is checked to keep its shape."""
-    return ensure_shape(x, start.aval.open_shape) if isinstance(x, Tensor) and not x.node.aval.ranked else x
+    stays = isinstance(x, Tensor) and start.aval.ranked and not x.node.aval.ranked
+    return ensure_shape(x, start.aval.open_shape) if stays else x
 
 
 def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[str] | None = None, stays: bool = False) -> None:
@@ -194,15 +193,10 @@ def while_loop(
         if graph is not None and shapes is not None:
             _open_again(results, shapes, graph)
     except ValueError as error:
-        if not shape_changed(error):
-            raise
         grows = any(isinstance(x, TensorArray) or _grows(x) for x in nest.flatten(loop_vars))
-        if shapes is not None and not grows and engine.current_graph() is not None:
-            results = _over_tensors(functools.partial(_changing, shapes=shapes), spread(cond), spread(body), state, limit)
-        elif shapes is not None or grows:
-            raise engine.NeedsValues(str(error)) from None  # shapes may change here, and arrays may grow
-        else:
+        if not shape_changed(error) or (shapes is None and not grows):
             raise
+        raise engine.NeedsValues(str(error)) from None  # shapes may change here, and arrays may grow
     return results if back_prop else stopped(results)
 
 
@@ -276,8 +270,6 @@ def _opened(state: Any, shapes: Sequence[TensorShape | None], graph: Any) -> Any
 
 def _with_shape(x: Any, stated: TensorShape | None, graph: Any) -> Any:
     def opened(part: Any, shape: TensorShape) -> Any:
-        if shape.rank is None:
-            shape = TensorShape([None] * part.ndim)
         if not shape.is_compatible_with(part.node.aval.open_shape):
             return part
         return part if part.shape.is_fully_defined() and shape == part.shape else handle(graph.opened(part.node, shape))
@@ -292,20 +284,8 @@ def _with_shape(x: Any, stated: TensorShape | None, graph: Any) -> Any:
 def _open_again(results: Any, shapes: Sequence[TensorShape | None], graph: Any) -> None:
     """Give the results of a loop in a graph unknown extents of their own where `shape_invariants` allow a change."""
     for x, shape in zip(nest.flatten(results), shapes, strict=True):
-        if isinstance(x, Tensor) and shape is not None and shape.rank is not None and not shape.is_fully_defined():
+        if isinstance(x, Tensor) and shape is not None and not shape.is_fully_defined():
             graph.open_extents(x.node, shape)
-
-
-def _changing(cond: Test, body: Step, start: Sequence[Tensor], limit: int | None, shapes: Any) -> list[Tensor]:
-    """Return the results of a loop in a graph whose variables change their rank."""
-    nodes = hooks.graphs.changing_loop(
-        lambda nodes: _condition(cond([*map(handle, nodes)])),
-        lambda nodes: body([*map(handle, nodes)]),
-        [x.node for x in start],
-        shapes,
-        limit,
-    )
-    return [*map(handle, nodes)]
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:

@@ -20,8 +20,11 @@ from gradtape._src.core.tensors.indexed_slices import dense
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import row_of
 from gradtape._src.core.values.dim import is_unknown
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import number_of_rows
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import zeros
 
@@ -35,16 +38,18 @@ class MappedRows:
             raise ValueError(f"{what}: elems must be a Tensor or a nest of Tensors, received {elems!r}.")
         self.tensors = [tensor(x) for x in self.parts.leaves]
         for x in self.tensors:
-            if not x.ndim:
+            if x.node.aval.ranked and not x.ndim:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
-        every = {extents_of(x)[0] for x in self.tensors}
+        every = set(map(number_of_rows, self.tensors))
         # In a graph, a known number stands for the unknown ones.
         counts = sorted({n for n in every if not is_unknown(n)}) or [*every][:1]
         if len(counts) > 1:
             raise ValueError(f"{what}: elems have different numbers of rows: {counts}. They are taken row by row together.")
         self.count = counts[0]
+        open_ = next((x for x in self.tensors if not x.node.aval.ranked), None)
+        self.number = None if open_ is None else cast(shape(open_)[0], "int64").node
         self.nodes = [x.node for x in self.tensors]
-        self.avals = [aval(n.aval.shape[1:], n.aval.dtype) for n in self.nodes]
+        self.avals = [row_of(n.aval) for n in self.nodes]
 
     def pack(self, nodes: Sequence[Node]) -> Any:
         """Pack the nodes of one row into the structure of the elems."""
@@ -66,7 +71,7 @@ def record_rows(
     consts, (step,) = loop.bind()
     start = [*carry, *[v.read() for v in loop.carried]]
     numbers = [engine.counting(rows.count, rows.nodes)] if loop.counted else []
-    nodes = record_scan(step, consts, start, [*rows.nodes, *numbers], rows.count, reverse=reverse)
+    nodes = record_scan(step, consts, start, [*rows.nodes, *numbers], rows.count, reverse=reverse, number=rows.number)
     for variable, node in zip(loop.carried, nodes[len(carry) :], strict=False):
         variable._hold(node)
     return nodes[: len(carry)], nodes[len(start) : len(step.outputs)]

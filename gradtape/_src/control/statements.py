@@ -36,10 +36,11 @@ from gradtape._src.core.programs.op import has_strings
 from gradtape._src.core.programs.program import Node, leaf
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, tensor
-from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
+from gradtape._src.core.tensors.tensor import Tensor, handle
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, row_of
 from gradtape._src.ops.array import cast, select, shape as array
+from gradtape._src.ops.array.creation import number_of_rows
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.math import compare
 from gradtape._src.ops.math.arithmetic import minimum
@@ -320,11 +321,11 @@ def for_stmt(
         _for_range(bound, iterated, limit, extra_test, body)
     elif symbolic(iterated):
         rows = tensor(iterated)
-        if not rows.ndim:
+        if rows.node.aval.ranked and not rows.ndim:
             raise TypeError("Cannot iterate over a scalar tensor: loop over tf.range(n).")
         if limit is not None:
             rows = rows[: int(limit)]
-        count = extents_of(rows)[0]
+        count = number_of_rows(rows)
         if extra_test is None or count == 0:
             _for_rows(bound, rows, body)
         else:
@@ -334,7 +335,7 @@ def for_stmt(
         for_in_python(iterated, extra_test, body, rules_of(iterated, bound))
         if branch_captures.counts(iterated):
             of = tensor(iterated).node.aval
-            branch_captures.looped(bound, start, of.shape[0], body, [aval(of.shape[1:], of.dtype)])
+            branch_captures.looped(bound, start, of.shape[0], body, [row_of(of)])
 
 
 def _starts_at(bound: Bound, start: Tensor, opts: Any) -> None:

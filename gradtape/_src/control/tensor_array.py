@@ -28,7 +28,7 @@ from gradtape._src.core.values.aval import Aval, aval, changes, with_rows
 from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.creation import zeros_like, zeros_of
+from gradtape._src.ops.array.creation import number_of_rows, zeros_like, zeros_of
 from gradtape._src.ops.array.extents import shape as shape_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, split, stack, unstack
@@ -431,8 +431,9 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Return an array whose entries are the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
-        count = extents_of(rows)[0] if rows.node.aval.ranked else self._count()
-        if count > self._count() and not self._dynamic:
+        count = number_of_rows(rows)
+        known = not is_unknown(count) and not is_unknown(self._count())
+        if known and count > self._count() and not self._dynamic:
             raise ValueError(f"Cannot unstack {count} tensors into a TensorArray of static size {self._count()}")
         new = self._copy()
         if self._infer and rows.node.aval.ranked:

@@ -17,9 +17,9 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, row_of
 from gradtape._src.core.values.dim import is_unknown
-from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.creation import number_of_rows, range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import broadcast_to, reshape
@@ -42,6 +42,8 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
     [1.0, 4.0]
     """
     call = CallOfRows(fn, elems)
+    if call.has_no_rank:
+        return call.in_a_loop()
     try:
         body = call.traced()
     except engine.NeedsValues as reason:
@@ -110,8 +112,12 @@ class CallOfRows:
         self._parts = CompositeParts(nest.map_structure(dense, elems))
         self._tensors = [tensor(x) for x in self._parts.leaves]
         for x in self._tensors:
-            if not x.ndim:
+            if x.node.aval.ranked and not x.ndim:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
+        self.has_no_rank = any(not x.node.aval.ranked for x in self._tensors)
+        if self.has_no_rank:
+            self.count, self._shared = number_of_rows(self._tensors[0]), [False] * len(self._tensors)
+            return
         if len(self._tensors) > 1 and any(is_unknown(x.node.aval.shape[0]) for x in self._tensors):
             self._tensors = _of_one_count(self._tensors)
         self.count = count = max(extents_of(x)[0] for x in self._tensors)
@@ -129,7 +135,7 @@ class CallOfRows:
     def traced(self) -> Traced:
         """Trace the function on one row."""
         inputs = zip(self._inputs(), self._shared, strict=True)
-        of_row = [n.aval if s else aval(n.aval.shape[1:], n.aval.dtype) for n, s in inputs]
+        of_row = [n.aval if s else row_of(n.aval) for n, s in inputs]
         for creates in (True, False):  # like a `tf.function`, it may create variables in its first trace
             parameters = [leaf(a, None) for a in of_row]
             scope = Scope(nested=True, creates=creates)

@@ -118,9 +118,6 @@ class Graphs:
     shown: Callable[[Op, Attributes], Op] = _first
     """Return the op to display for a node: for a deferred call, the op that produced its result. Called by `explain`."""
 
-    function_called: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] = _not_implemented
-    """Return the results of a tf.function for tensors of unknown rank, or NotImplemented. Called by `control/function`."""
-
     traced: Callable[..., Any] = _nothing
     """Trace a function for an unknown rank: see `v1/graphs/open_function`. By `compat/names`; called by `control/open_trace`."""
 
@@ -128,9 +125,6 @@ class Graphs:
     """Call a function in a graph that is not kept, for the shapes of its results: see `v1/graphs/open_function`. By
     `compat/names`; called by `control/concrete` and `data/calls`, for functions that need values.
     """
-
-    changing_loop: Callable[..., Any] = _nothing
-    """Run a loop whose variables change their rank. Called by `control/loop`."""
 
     only_in_graphs: Callable[[Program], bool] = _false
     """Return whether only a session can run a Program. Called by `control/function`."""

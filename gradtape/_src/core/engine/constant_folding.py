@@ -14,7 +14,7 @@ from gradtape._src.core.programs.function_names import CONST
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node, effectful
 from gradtape._src.core.values.aval import Aval, aval
-from gradtape._src.core.values.dim import dims
+from gradtape._src.core.values.dim import dims, unknown
 
 MOST = 200  # ops visited at most
 SMALL = 50  # elements of each folded value at most, but for constants
@@ -26,7 +26,9 @@ def _count(*rows: Any, count: int | None) -> Any:
 
 
 def _count_aval(*rows: Aval, count: int | None) -> Aval:
-    return aval((rows[0].shape[0] if count is None else count,), np.dtype(np.int64))
+    if count is None:
+        count = rows[0].shape[0] if rows[0].ranked else unknown()
+    return aval((count,), np.dtype(np.int64))
 
 
 # range(count), or the row numbers of its input.

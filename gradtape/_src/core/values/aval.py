@@ -166,6 +166,11 @@ def stacked(of: Aval, count: Any) -> Aval:
     return aval((count, *of.shape), of.dtype) if of.ranked else of
 
 
+def row_of(of: Aval) -> Aval:
+    """Return the Aval of a row, a value without the first axis."""
+    return aval(of.shape[1:], of.dtype) if of.ranked else of
+
+
 def with_rows(of: Aval, count: Any) -> Aval:
     """Return an Aval with another first extent."""
     return aval((count, *of.shape[1:]), of.dtype) if of.ranked else of

@@ -19,6 +19,7 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval, changes
 from gradtape._src.core.values.dim import Dim, guided, unknown
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import (
@@ -45,6 +46,11 @@ def _like(input, value, dtype):
         return filled(x.node.aval.shape, value, of)
     made = filled((), value, of)
     return where(equal(x, x), made, made)
+
+
+def number_of_rows(x):
+    """Return the first extent of a tensor. A graph records a counter for that of a tensor of unknown rank."""
+    return (x if x.node.aval.ranked else range_(shape(x)[0])).node.aval.shape[0]
 
 
 @public

@@ -31,13 +31,12 @@ from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.aside import RANKS, Shapes, general, looked_at, symbols_in, symbols_of
+from gradtape._src.v1.graphs.aside import Shapes, general, looked_at, symbols_in, symbols_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, late
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import Replay, RunScope, nodes_between
-from gradtape._src.v1.graphs.retrace import call_of_functions
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
@@ -247,23 +246,11 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     if _takes_function(function, flat):
         naming.local.calls[-1].through = True
-        return function_called(function, args, kwargs)
+        return NotImplemented
     if function.__name__ in AS_THEY_ARE and all(x.node.aval.ranked for x in flat if isinstance(x, Tensor)):
         return NotImplemented
     call, nodes = _call(function, args, kwargs)
     return _kept(graph, call, nodes, None if engine.current_graph() is None else lambda: function(*args, **kwargs))
-
-
-def function_called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Defer a call of a tf.function, or one with functions, with arguments of unknown rank; NotImplemented if there are none."""
-    graph = engine.graph_around()
-    if graph is None or not graph.keeps:
-        return NotImplemented
-    flat = nest.flatten((args, kwargs), expand_composites=True)
-    if all(item.node.aval.ranked for item in flat if isinstance(item, Tensor)):
-        return NotImplemented
-    call, nodes = _call(function, args, kwargs)
-    return call_of_functions(graph, call, nodes, RANKS)
 
 
 def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:

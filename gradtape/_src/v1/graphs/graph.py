@@ -24,7 +24,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import UPDATES, EagerTensor, Stored, Tensor, graph_of, handle
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import ASSIGN, READ
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, unranked
 from gradtape._src.core.values.dim import Dim, exploring, unknown
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.random import seeds
@@ -232,7 +232,7 @@ class Graph(Operations):
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
         """Make extents of a node unknown where `shape` has None."""
-        node.aval = aval(symbols_for(shape), node.aval.dtype)
+        node.aval = unranked(node.aval.type).stated(shape)
         self.extents.changed(node)
 
     def opened(self, node: Node, shape: TensorShape) -> Node:

@@ -94,7 +94,8 @@ class Live:
         if len({row.aval for row in rows}) > 1:
             return NodeRows(rows)
         if not rows:
-            return zeros((0, *[0 if is_unknown(e) else e for e in of.shape]), of.type).node
+            extents = [0 if is_unknown(e) else e for e in of.shape] if of.ranked else []
+            return zeros((0, *extents), of.type).node
         made: Node = stack([handle(row) for row in rows]).node
         return made
 

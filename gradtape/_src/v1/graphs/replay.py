@@ -24,7 +24,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.tensor import Tensor, handle, to_numpy
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import READ
-from gradtape._src.core.values.aval import Aval, aval, has_no_rank
+from gradtape._src.core.values.aval import Aval, has_no_rank, row_of
 from gradtape._src.core.values.dim import Atom, Dim, UnknownExtent, dims
 from gradtape._src.ops.array.creation import ones_like, zeros_of
 from gradtape._src.ops.array.joining import _split_v, split_sizes
@@ -45,7 +45,6 @@ from gradtape._src.v1.graphs.kinds import (
     PLACEHOLDER,
     Request,
 )
-from gradtape._src.v1.graphs.retrace import Inlined
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
@@ -273,8 +272,6 @@ class Replay:
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Outputs:
         """Make a deferred call."""
         call = attrs[0].array
-        if isinstance(call, Inlined):
-            return Outputs(call.run(self, inputs, engine.local.trace.scope is None))
         if engine.local.trace.scope is not None:
             try:
                 return Outputs(_nodes(call(inputs)))
@@ -478,4 +475,4 @@ def _plain(of: Aval) -> str:
 
 def _parameters(body: HeldProgram, avals: Sequence[Any]) -> list[Any]:
     taken = [avals[i] for i in body.takes]
-    return [aval(a.shape[1:], a.dtype) if p in body.rows else a for p, a in enumerate(taken)]
+    return [row_of(a) if p in body.rows else a for p, a in enumerate(taken)]
