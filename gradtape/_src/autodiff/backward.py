@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.order import visiting_order
+from gradtape._src.core.base import hooks, naming
 from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.declarations.define import gradient
 from gradtape._src.core.engine import engine, tracing
@@ -259,6 +260,8 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
     rule = entry.rule or node.op.gradient
     if rule is None:
         raise no_gradient(node.op.type)
+    if naming.open_graphs and entry.rule is None:
+        rule = hooks.graphs.rule(entry) or rule
     operation = Operation(entry, needed, elements.get(node))
     if isinstance(cotangent, Parts):
         grads = [summed(cotangent[i]) if i in cotangent else None for i in range(len(node.aval))]
@@ -371,7 +374,8 @@ def _vjp_program(
     parameters = [leaf(a, None) for a in program.parameters[:count]]
     seeds = [leaf(avals[i], None) for i in given]
     with tracing.inner() as trace:
-        trace.overrides = None  # overrides apply to ops recorded in their context, not to these
+        if trace.overrides is not None:  # they apply to ops recorded in their context, not to these
+            trace.overrides = trace.overrides.without_names(has_no_rank(tuple(program.avals)))
         outputs = tracing.inline(program, parameters)
         entries = [Entry(node, node.inputs) for node in trace.nodes]
         forward = {n: 0 for n in (*parameters, *trace.leaves, *trace.nodes) if differentiable(n)}

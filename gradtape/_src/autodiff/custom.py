@@ -27,8 +27,9 @@ from gradtape._src.core.programs.structured import GRADIENT, HeldProgram, Struct
 from gradtape._src.core.tensors import convert, nest
 from gradtape._src.core.tensors.convert import is_tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
-from gradtape._src.core.tensors.tensor import EagerTensor, Stored, extents_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Stored
 from gradtape._src.core.tensors.variable import Variable
+from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.ragged import RaggedTensor
 from gradtape._src.ops.array.shape import broadcast_to
 
@@ -315,8 +316,9 @@ def _traced_gradients(
             continue
         number = isinstance(d, (int, float))
         d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
-        d = broadcast_to(d, i.aval.shape) if number else d
-        if extents_of(d) != i.aval.shape and raising is None:
+        if number:
+            d = broadcast_to(d, i.aval.shape) if i.aval.ranked else d + zeros_of(i)
+        if d.node.aval.differs(i.aval) and raising is None:
             raising = ValueError(
                 "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
                 f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."

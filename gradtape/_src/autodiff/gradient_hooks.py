@@ -9,7 +9,7 @@ from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.autodiff.recording import HookedTensor
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
-from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, extents_of
+from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.shape import identity
 
 
@@ -35,7 +35,7 @@ class GradientHook:
 
     def _passed(self, dy: Tensor) -> Any:
         replaced = None if self._function is None else self._function(dy)
-        if isinstance(replaced, Tensor) and (extents_of(replaced) != extents_of(dy) or replaced.dtype != dy.dtype):
+        if isinstance(replaced, Tensor) and (replaced.node.aval.differs(dy.node.aval) or replaced.dtype != dy.dtype):
             raise ValueError(
                 f"A gradient hook returned {replaced.dtype.name} of shape {replaced.shape} in the place of a gradient that is "
                 f"{dy.dtype.name} of shape {dy.shape}: they must agree."

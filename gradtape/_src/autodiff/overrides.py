@@ -53,6 +53,10 @@ class Overrides:
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
+    def without_names(self, no_rank: bool) -> Overrides | None:
+        """Return what a gradient's ops get, of which `no_rank` says whether some values have unknown ranks."""
+        return None
+
     def extended(self, names: dict[str, str]) -> Overrides:
         """Return these overrides updated by `names`."""
         return Overrides(self.names | names)

@@ -161,7 +161,7 @@ class GradientTape(Recording):
                 if is_composed(d):
                     raise no_tensor("output gradient", d)
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
-                if extents_of(d) != extents_of(t):
+                if d.node.aval.differs(t.node.aval):
                     d = _spread(d, t)
             checked.append(d)
         return flat, checked

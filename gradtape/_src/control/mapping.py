@@ -22,9 +22,7 @@ from gradtape._src.core.tensors.tensor import Tensor, extents_of, handle
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import row_of
 from gradtape._src.core.values.dim import is_unknown
-from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import number_of_rows
-from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import zeros
 
@@ -40,14 +38,14 @@ class MappedRows:
         for x in self.tensors:
             if x.node.aval.ranked and not x.ndim:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
-        every = set(map(number_of_rows, self.tensors))
+        numbers = list(map(number_of_rows, self.tensors))
+        every = {count for count, _ in numbers}
         # In a graph, a known number stands for the unknown ones.
         counts = sorted({n for n in every if not is_unknown(n)}) or [*every][:1]
         if len(counts) > 1:
             raise ValueError(f"{what}: elems have different numbers of rows: {counts}. They are taken row by row together.")
         self.count = counts[0]
-        open_ = next((x for x in self.tensors if not x.node.aval.ranked), None)
-        self.number = None if open_ is None else cast(shape(open_)[0], "int64").node
+        self.number = next((number.node for _, number in numbers if number is not None), None)
         self.nodes = [x.node for x in self.tensors]
         self.avals = [row_of(n.aval) for n in self.nodes]
 

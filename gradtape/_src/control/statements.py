@@ -325,11 +325,13 @@ def for_stmt(
             raise TypeError("Cannot iterate over a scalar tensor: loop over tf.range(n).")
         if limit is not None:
             rows = rows[: int(limit)]
-        count = number_of_rows(rows)
+        count, number = number_of_rows(rows)
         if extra_test is None or count == 0:
             _for_rows(bound, rows, body)
         else:
-            _counted(bound, lambda i: gather(rows, i), tensor(count, dtypes.int64), extra_test, body)
+            _counted(
+                bound, lambda i: gather(rows, i), tensor(count, dtypes.int64) if number is None else number, extra_test, body
+            )
     else:
         start = get_state()
         for_in_python(iterated, extra_test, body, rules_of(iterated, bound))

@@ -419,9 +419,11 @@ class TensorArray:
         self._check_size()
         if self._buffer is not None and self._buffer.node.aval.open and self._buffer.node.aval.ndim > 1:
             return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
+        if self._buffer is not None and not self._buffer.node.aval.ranked:
+            return reshape(self._buffer, concat([[-1], shape_of(self._buffer)[2:]], 0))
         written = [self._entry(at) for at in range(self._size)] if self._buffer is None else unstack(self._buffer)
         for number, entry in enumerate(written):
-            if not entry.ndim:
+            if entry.node.aval.ranked and not entry.ndim:
                 raise invalid(f"Concat saw a scalar shape at index {number} but requires at least vectors.")
         if not written:
             return zeros((0, *list(self._shape)[1:]) if self._shape.rank else (0,), self._dtype)
@@ -431,7 +433,7 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Return an array whose entries are the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
-        count = number_of_rows(rows)
+        count, _ = number_of_rows(rows)
         known = not is_unknown(count) and not is_unknown(self._count())
         if known and count > self._count() and not self._dynamic:
             raise ValueError(f"Cannot unstack {count} tensors into a TensorArray of static size {self._count()}")

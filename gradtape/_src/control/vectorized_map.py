@@ -116,7 +116,7 @@ class CallOfRows:
                 raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
         self.has_no_rank = any(not x.node.aval.ranked for x in self._tensors)
         if self.has_no_rank:
-            self.count, self._shared = number_of_rows(self._tensors[0]), [False] * len(self._tensors)
+            (self.count, _), self._shared = number_of_rows(self._tensors[0]), [False] * len(self._tensors)
             return
         if len(self._tensors) > 1 and any(is_unknown(x.node.aval.shape[0]) for x in self._tensors):
             self._tensors = _of_one_count(self._tensors)

@@ -12,7 +12,7 @@ from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import handle
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import aval
+from gradtape._src.core.values.aval import aval, has_no_rank
 from gradtape._src.core.values.dim import is_same, same_shape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
@@ -23,6 +23,8 @@ from gradtape._src.ops.math.reduction import _sum
 
 def unbroadcast(dy: Any, source: Any) -> Any:
     """Return the sum of `dy` over the axes along which the node `source` was broadcast to dy's shape."""
+    if has_no_rank((dy.node.aval, source.aval)):  # the gradient of such an op has the shape of its input
+        return dy
     have, shape = dy.node.aval.shape, source.aval.shape
     if source.aval.open and engine.graph_around() is not None:  # an unknown extent may turn out to be 1 when the graph runs
         return fit_shape(dy, handle(source))

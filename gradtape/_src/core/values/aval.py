@@ -63,6 +63,10 @@ class Aval:
         pairs = zip(self.shape, other.shape, strict=False)
         return self.ndim == other.ndim and all(type(m) is Dim or type(n) is Dim or m == n for m, n in pairs)
 
+    def differs(self, other: Aval) -> bool:
+        """Return whether the shape differs from another one, where both ranks are known."""
+        return self.ranked and other.ranked and self.shape != other.shape
+
     def __repr__(self) -> str:
         return f"{self.type.name}{list(self.shape)}"
 

@@ -49,8 +49,14 @@ def _like(input, value, dtype):
 
 
 def number_of_rows(x):
-    """Return the first extent of a tensor. A graph records a counter for that of a tensor of unknown rank."""
-    return (x if x.node.aval.ranked else range_(shape(x)[0])).node.aval.shape[0]
+    """Return the first extent of a tensor, and None.
+
+    For a tensor of unknown rank a graph records a counter that has this extent, and the second result is the number (int64).
+    """
+    if x.node.aval.ranked:
+        return x.node.aval.shape[0], None
+    number = cast(shape(x)[0], dtypes.int64)
+    return range_(number).node.aval.shape[0], number
 
 
 @public

@@ -129,6 +129,30 @@ class DeferredCall:
         return [found.get(i) for i in range(len(entry.inputs))]
 
 
+class OpOfSomeRank:
+    """An op on values of unknown rank. Its gradient is deferred like that of a call."""
+
+    __slots__ = ("_attrs", "_op")
+    blocked = sliced = None  # unknown
+    gradient = DeferredCall.gradient
+
+    def __init__(self, op: Op, attrs: Attributes) -> None:
+        self._op, self._attrs = op, attrs
+
+    def __call__(self, nodes: Sequence[Node]) -> list[Tensor]:
+        """Record the op on these nodes, whose ranks are known."""
+        node = engine.record(self._op, tuple(nodes), self._attrs)
+        return list(map(handle, engine.elements(node) if type(node.aval) is tuple else [node]))
+
+
+def rule(entry: Entry) -> Callable[..., list[Any]] | None:
+    """Return the gradient of an op on values of unknown rank, which is known when the graph runs; None for other ops."""
+    op, attrs, *_ = entry.node.key
+    if op is LATE or op.structured or op.effect or not has_no_rank((entry.node.aval, *[n.aval for n in entry.inputs])):
+        return None
+    return OpOfSomeRank(op, attrs).gradient
+
+
 class CallGradient:
     """The gradient of a deferred call, as a deferred call of its inputs and the `given` cotangents of its results.
 

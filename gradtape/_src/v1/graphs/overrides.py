@@ -23,6 +23,10 @@ class GraphOverrides(Overrides):
         super().__init__(names)
         self._graph = graph
 
+    def without_names(self, no_rank: bool) -> GraphOverrides | None:
+        """Return overrides that record ops on values of unknown rank; None if there are no such values."""
+        return GraphOverrides(self._graph, {}) if no_rank else None
+
     def extended(self, names: dict[str, str]) -> GraphOverrides:
         """Return these overrides updated by `names`."""
         return GraphOverrides(self._graph, self.names | names)
