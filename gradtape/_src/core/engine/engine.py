@@ -376,7 +376,7 @@ def peek(node: Node) -> None:
         program, positions = slices.slice_trace(trace, [node.index])
         if program.size > SMALL:
             return
-        arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
+        arguments = slices.arguments(trace.leaves, positions, False)
         (node.value,) = execution.execute(execution.first_made(program), arguments)
         trace.early.append(node)
 
@@ -508,7 +508,9 @@ def run(trace: Trace) -> None:
             raise
     with shared:
         if program is not None:
-            slices.fill([nodes[index] for index in outputs], values)
+            for index, computed in zip(outputs, values, strict=True):
+                if nodes[index].value is None:
+                    nodes[index].value = computed
             for original, again in trace.recomputed:
                 if again.value is not None and original.value is None:
                     original.value = again.value

@@ -139,28 +139,10 @@ def leaves(avals: Sequence[Any], values: Sequence[Any]) -> list[Node]:
 
 
 @twins.in_c
-def keys_of(nodes: list[Node]) -> tuple[Key, ...]:
-    """Return the keys of nodes."""
-    return tuple([n.key for n in nodes])
-
-
-@twins.in_c
-def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
-    """Return the Avals of nodes."""
-    return tuple([n.aval for n in nodes])
-
-
-@twins.in_c
 def lines_of(nodes: list[Node], last: Lines | None = None) -> Lines:
     """Return the user's lines of nodes: code objects and instruction offsets. If they equal `last`, return that object."""
     lines = [n.code for n in nodes], [n.offset for n in nodes]
     return last if last == lines else lines
-
-
-@twins.in_c
-def inputs_of(nodes: list[Node]) -> list[Any]:
-    """Return the inputs of nodes."""
-    return [n.inputs for n in nodes]
 
 
 class Trace:
@@ -713,7 +695,7 @@ def structure_of(trace: Trace, nodes: int, leaves: int) -> TraceStructure:
     """
     first = trace.nodes[0] if nodes else None
     where = (0, 0, 0, leaves) if first is None else (id(first.code), first.offset, nodes, leaves)
-    keys, avals = keys_of(trace.nodes[:nodes]), avals_of(trace.leaves[:leaves])
+    keys, avals = tuple([n.key for n in trace.nodes[:nodes]]), tuple([n.aval for n in trace.leaves[:leaves]])
     found: TraceStructure | None = guesses.get(where)
     if found is None or found.keys != keys or found.avals != avals:
         found = _structures.find((keys, avals)) or _structures.keep((keys, avals), TraceStructure(keys, avals))
