@@ -25,6 +25,7 @@ from gradtape._src.core.programs.program import (
     Trace,
     TraceStructure,
     are_one,
+    leading_to,
     lines_of,
     structure_of,
 )
@@ -66,18 +67,9 @@ class Cut:
     """
 
     def __init__(self, trace: Trace, live: Sequence[int], same: Mapping[int, int]) -> None:
-        keys, wanted = [n.key for n in trace.nodes], set(live)
-        kept: list[int] = []
-        leaf_positions: set[int] = set()
-        for index in range(max(live, default=-1), -1, -1):
-            if index in wanted:
-                kept.append(index)
-                for reference in keys[index][2:]:
-                    if reference >= 0:
-                        wanted.add(reference)
-                    else:
-                        leaf_positions.add(-1 - reference)
-        kept.reverse()
+        keys = [n.key for n in trace.nodes]
+        reached = leading_to(keys, live)
+        kept, leaf_positions = sorted([r for r in reached if r >= 0]), [-1 - r for r in reached if r < 0]
         self.same = tuple(same.items())
         self.positions = tuple(sorted({same.get(position, position) for position in leaf_positions}))
         parameter = {position: -1 - new for new, position in enumerate(self.positions)}

@@ -249,6 +249,15 @@ def read_by(program: Program) -> set[int]:
     return {-1 - r for r in references if r < 0 and -1 - r < count}
 
 
+def leading_to(keys: Sequence[Key], references: Iterable[int]) -> set[int]:
+    """Return these references of a Program or trace, and those of all nodes, parameters and leaves on which they depend."""
+    found = set(references)
+    for index in range(max(found, default=-1), -1, -1):
+        if index in found:
+            found.update(keys[index][2:])
+    return found
+
+
 def effectful(key: Key) -> bool:
     """Return whether a node must never be dropped: it has effects, or its values are always checked."""
     op = key[0]
@@ -465,11 +474,7 @@ class Program(Executable):
 
     def needed(self, references: Iterable[int]) -> list[int]:
         """Return the nodes on which these references depend, in order."""
-        wanted = set(references)
-        for index in range(len(self.keys) - 1, -1, -1):
-            if index in wanted:
-                wanted.update(self.keys[index][2:])
-        return sorted([r for r in wanted if r >= 0])
+        return sorted([r for r in leading_to(self.keys, references) if r >= 0])
 
     def sliced(
         self,
