@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, vjp_program
+from gradtape._src.autodiff.backward import Entry, differentiable_parts, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.programs import narrowed
@@ -20,6 +20,7 @@ from gradtape._src.core.base.tracebacks import line_outside
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform import xla
 from gradtape._src.core.programs.program import NUMBER, RAN, Node, Program, read_by
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors import nest, scopes
 from gradtape._src.core.tensors.convert import tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import dense
@@ -152,11 +153,10 @@ def _profile(flat: Flat, outputs: Sequence[int], gradients: Sequence[int], known
 
 
 def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
-    number = len(program.parameters) - len(program.constants)
+    number = arity(program)
     if arguments and len(arguments) != number:
         raise ValueError(f"The Program takes {number} arguments, received {len(arguments)}. Give all of them, or none.")
-    given = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    needed = tuple([i for i in range(number) if program.parameters[i].inexact])
+    given, needed = differentiable_parts(program)
     derived, where = vjp_program(program, given, needed)
     flat = Flat()
     values = [engine.ready(tensor(a).node) for a in arguments] or [None] * number
