@@ -41,7 +41,7 @@ def test_costs_are_those_of_a_program_by_itself(rows):
     program, *_ = sliced(rows)
     alone = Program(program.keys, program.avals, program.parameters, program.outputs, (), program.lines)
     assert alone.form is not program.form is first.form
-    shared, own = tiers.costs(program, "cpu"), tiers._costs_of_each(alone, tiers.hosting("cpu"))
+    shared, own = tiers.costs(program, "cpu"), tiers.costs(alone, "cpu")
     assert (shared.hosted, shared.kernels) == (own.hosted, own.kernels)
     assert (shared.own, shared.least) == pytest.approx((own.own, own.least))
     assert all(own.hosted) is (rows < 1_000_000), "large values are left to compiled kernels"

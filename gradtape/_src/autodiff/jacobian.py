@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from gradtape._src.autodiff.backward import vjp_program
@@ -126,23 +127,16 @@ def peak_bytes(program: Program) -> int:
 
     An element-wise op's value counts nothing if it is used once, since XLA fuses it with its use.
     """
-    last: dict[int, int] = {}
-    uses: dict[int, int] = {}
-    for index, key in enumerate(program.keys):
-        for reference in key[2:]:
-            last[reference], uses[reference] = index, uses.get(reference, 0) + 1
-    for reference in program.outputs:
-        last[reference], uses[reference] = len(program.keys), 2
+    uses = Counter([r for key in program.keys for r in key[2:]] + 2 * [*program.outputs])
     sizes = [
-        0 if uses.get(i, 0) < 2 and (key[0].broadcasting or key[0].cheap) else bytes_of(program.avals[i])
+        0 if uses[i] < 2 and (key[0].broadcasting or key[0].cheap) else bytes_of(program.avals[i])
         for i, key in enumerate(program.keys)
     ]
     now = peak = 0
-    for index, key in enumerate(program.keys):
-        inner = max([peak_bytes(p) for p in key[0].programs(key[1])], default=0)
-        now += sizes[index]
-        peak = max(peak, now + inner)
-        now -= sum([sizes[r] for r in {*key[2:], index} if r >= 0 and last.get(r, index) == index])
+    for key, size, ended in zip(program.keys, sizes, program.ends, strict=True):
+        now += size
+        peak = max(peak, now + max(map(peak_bytes, key[0].programs(key[1])), default=0))
+        now -= sum([sizes[r] for r in ended])
     return peak
 
 

@@ -18,7 +18,7 @@ from gradtape._src.autodiff.plan import Plan, Record
 from gradtape._src.core.engine import engine
 from gradtape._src.core.engine.constant_folding import EXTENT
 from gradtape._src.core.engine.instance import Symbols
-from gradtape._src.core.programs.program import Cache, Node, Program, avals_of
+from gradtape._src.core.programs.program import Cache, Node, Program
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import Aval, aval
 from gradtape._src.core.values.dim import Atom, Dim, as_number, unknown
@@ -47,7 +47,8 @@ def planned(key: tuple[Any, ...], record: Record, make: Callable[[Record], Made]
     form = (*[(structure.form, start, link) for structure, start, link in places.structure], *key[1:])
     content: list[Any] = []
     for (structure, *_), trace in zip(places.structure, places.traces, strict=True):
-        content += [*structure.avals, *avals_of(trace.nodes[: len(structure.keys)]), *[k[1] for k in structure.keys]]
+        nodes = trace.nodes[: len(structure.keys)]
+        content += [*structure.avals, *[n.aval for n in nodes], *[n.key[1] for n in nodes]]
     known: Form | None = forms.find(form)
     if known is None:
         forms.keep(form, Form(content))

@@ -14,7 +14,6 @@ from gradtape._src.autodiff.plan import residual_set
 from gradtape._src.core.base import hooks, naming
 from gradtape._src.core.base.public import public
 from gradtape._src.core.engine import engine
-from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.program import Cache, Node, Trace
 from gradtape._src.core.tensors import nest
@@ -267,9 +266,6 @@ class Recording:
         for number in numbers:
             segment = self._segments[number]
             reads = segment.trace.reads[segment.first_read : segment.reads]
-            if automatic and not watched and segment.trace.scope is None:  # the usual case
-                result += trainable_reads(number, reads)
-                continue
             for position, variable, node in reads:
                 if segment.trace.scope is not None and _leads_back(node, variable, self._segments, result):
                     continue
@@ -461,16 +457,9 @@ class _Paused:
         tape._begin(state.trace)
 
 
-@twins.in_c
-def trainable_reads(number: int, reads: Sequence[tuple[int, Variable, Node]]) -> list[Read]:
-    """Return the reads of trainable variables in the trace of segment `number`."""
-    return [(number, position, variable, node) for position, variable, node in reads if variable._trainable]
-
-
 _SIMPLE = {EagerTensor, ResourceVariable}
 
 
-@twins.in_c
 def are_plain(sources: Sequence[Any]) -> bool:
     """Return whether all sources are plain tensors and variables of floating or complex dtype."""
     return all(type(s) in _SIMPLE and (s if isinstance(s, Tensor) else s._tensor).node.aval.inexact for s in sources)

@@ -111,7 +111,7 @@ class Arguments(ResultStructure):
             VariableSpec.of(x.variable, numbers[id(x.variable)]) if isinstance(x, Stored) and id(x.variable) in numbers else x
             for x in self.fixed
         ]
-        self.stored, self._plain = [], None
+        self.stored = []
 
     @property
     def passed(self) -> list[Any]:
@@ -135,7 +135,7 @@ class Arguments(ResultStructure):
         """Return these arguments with `given` in the places of the Datasets."""
         found, others = copy.copy(self), iter(given)
         found.fixed = [next(others) if isinstance(x, GIVEN) else x for x in self.fixed]
-        found.given, found._plain = [x for x in found.fixed if isinstance(x, GIVEN)], None
+        found.given = [x for x in found.fixed if isinstance(x, GIVEN)]
         return found
 
     def standing(self) -> Arguments:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape._src.core.base.ambient import setting
-from gradtape._src.core.base.tracebacks import internal
+from gradtape._src.core.base.tracebacks import line_outside
 from gradtape._src.core.engine import engine, execution, stages
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import journal
-from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, Trace, effectful
+from gradtape._src.core.programs.program import NUMBER, RAN, Node, Program, Trace, effectful
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors import scopes
 from gradtape._src.core.tensors.tensor import Tensor, handle
@@ -263,7 +262,7 @@ class Record:
             of = dict(zip([-1 - slot for slot in self.order], references, strict=True))
             keys = [(*k[:2], *[r + first if r >= 0 else of[r] for r in k[2:]]) for k in self.form.keys]
             self.laid_out = (first, *references), keys  # in one step, since another thread may replay it, too
-        code, offset = _line()
+        code, offset = line_outside()
         values: list[Any] = [*[None] * len(keys), *slots[::-1]]
         for i, (key, relative, aval) in enumerate(zip(keys, self.form.keys, self.avals, strict=True)):
             inputs = tuple([values[r] for r in relative[2:]])
@@ -287,14 +286,6 @@ def _room() -> Trace:
     """Return the thread's trace for the next ops: a new one if `engine.record` would begin one."""
     trace = engine.local.trace
     return engine._cut(trace) if len(trace.nodes) >= trace.limit else trace
-
-
-def _line() -> Line:
-    """Return the user's line for an op recorded now."""
-    frame = sys._getframe(1)
-    while internal[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code, frame.f_lasti
 
 
 def _of(known: dict[Any, Any], key: Any) -> Any:

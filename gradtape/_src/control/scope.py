@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -211,33 +210,19 @@ def initial_value(trace: Trace, node: Node) -> Any:
 class ResultStructure:
     """The nest of a traced function's arguments or results: tensors, and constants."""
 
-    __slots__ = ("_plain", "fixed", "spec")
+    __slots__ = ("fixed", "spec")
 
     def __init__(self, spec: Any, fixed: list[Any]) -> None:
         self.spec, self.fixed = spec, fixed
-        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: not a plain structure, use `fill`
 
     def pack(self, nodes: Sequence[Node]) -> Any:
         """Pack nodes as tensors into the nest."""
-        if self._plain is None:
-            self._plain = self._made_of_tensors()
-        tensors = [handle(node) for node in nodes]
-        return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
-
-    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
-        """Return the fast constructor of a tensor, or of a list or tuple of tensors; False for any other nest."""
-        if all(f is TENSOR for f in self.fixed):
-            if self.spec.is_leaf():
-                return operator.itemgetter(0)
-            if self.spec.is_one_level() and self.spec.type in (list, tuple):
-                kind: type = self.spec.type
-                return kind
-        return False
+        return self.fill(map(handle, nodes))
 
     def fill(self, values: Iterable[Any]) -> Any:
         """Fill values into the nest, at the places of its tensors."""
         remaining = iter(values)
-        return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
+        return self.spec.unflatten([next(remaining) if f is TENSOR else f for f in self.fixed])
 
 
 TENSOR = object()

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core.engine import engine, execution, tracing
+from gradtape._src.core.engine.stages import written_out
 from gradtape._src.core.programs.program import Node, Program, leaf
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
-from gradtape._src.derivatives.collapsed import flat, replayed
+from gradtape._src.derivatives.collapsed import replayed
 
 MOST = 4  # numbers kept for each number of the known rows
 
@@ -24,7 +25,7 @@ def call_ahead(program: Program, inputs: Sequence[Node], mapped: Sequence[bool],
     if not all(known):
         places = [-1 - i for i, k in enumerate(known) if k]
         rows = [-1 - i for i, m in enumerate(mapped) if m]
-        program = flat(program)
+        program = written_out(program)
         program = _grouped(program, _early(program, places, rows))
         border = _border(program, _early(program, places, rows))
         sizes = [program.aval_of(r).size for r in rows]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.backward import differentiable_parts, vjp_program
 from gradtape._src.autodiff.jacobian import peak_bytes
 from gradtape._src.control.programs import part
 from gradtape._src.core.engine import engine, stages as writing, tracing
@@ -231,9 +231,7 @@ def _adapted(chain: Chain, plan: Plan, budget: int) -> tuple[Program, int]:
 def _whole(program: Program, estimated: int) -> int:
     """Return the bytes that a Program with its gradients to all parameters needs besides these, as measured by XLA."""
     kept = tracing.program_of(lambda *given: recorded(program, given, "everything"), program.parameters[: arity(program)])
-    given = tuple([i for i, r in enumerate(kept.outputs) if kept.aval_of(r).inexact])
-    needed = tuple([i for i, a in enumerate(kept.parameters[: arity(kept)]) if a.inexact])
-    derived, _ = vjp_program(kept, given, needed)
+    derived, _ = vjp_program(kept, *differentiable_parts(kept))
     return estimated if derived.hosted else memory.needed(_compiled(derived))
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.engine import engine, tracing
-from gradtape._src.core.programs.program import ELEMENT, Node, Program, leaf, memoized
+from gradtape._src.core.engine.stages import written_out
+from gradtape._src.core.programs.program import Node, Program, leaf, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
@@ -38,7 +39,7 @@ def summed_over(program: Program, inputs: Sequence[Node], place: int) -> Tensor:
 @memoized
 def _split(program: Program, place: int) -> tuple[Program, Program]:
     """Return two Programs: of the terms to sum, and of the result, from the other parameters and the sums."""
-    program, direction = flat(program), -1 - place
+    program, direction = written_out(program), -1 - place
     moving = {direction}
     for index, (_, _, *references) in enumerate(program.keys):
         if not moving.isdisjoint(references):
@@ -63,7 +64,7 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
     parameters, place = program.parameters[: arity(program)], -1 - direction
 
     def of_rows(*leaves: Node) -> list[Node]:
-        known: dict[int, Any] = {}
+        known: dict[int, Node] = {}
         replayed(program, leaves, {}, known)
         # As vectors: XLA on a CPU would copy matrices of one row, and repeat sums of these for each column of a product.
         factors = [[reshape(EagerTensor(known[r]), [-1]) for r in places] for places in wanted]
@@ -72,7 +73,7 @@ def _summed(program: Program, terms: list[int], moving: set[int], direction: int
     def of_sums(*inputs: Node) -> list[Node]:
         others, sums = inputs[: len(parameters) - 1], dict(zip(wanted, inputs[len(parameters) - 1 :], strict=True))
         leaves = [*others[:place], leaf(parameters[place], None), *others[place:]]
-        known: dict[int, Any] = {}
+        known: dict[int, Node] = {}
         replayed(program, leaves, {}, known)
         given = {places[0]: total for places, total in sums.items() if len(places) == 1}
         for term, (places, chain) in products.items():
@@ -120,26 +121,13 @@ def _is_linear(program: Program, index: int, moving: set[int]) -> bool:
     return len(places) == 1 and (Trait.PRODUCT in op.traits or (Trait.LINEAR_IN_FIRST in op.traits and places[0] == 0))
 
 
-def flat(program: Program) -> Program:
-    """Inline the calls of a Program."""
-    return tracing.program_of(lambda *given: replayed(program, given, {}), program.parameters[: arity(program)])
-
-
 def replayed(
-    program: Program, inputs: Sequence[Node], given: Mapping[int, Node], known: dict[int, Any] | None = None
-) -> list[Any]:
-    """Record the ops of a Program and of its calls, except for values that are `given`; return its results."""
+    program: Program, inputs: Sequence[Node], given: Mapping[int, Node], known: dict[int, Node] | None = None
+) -> list[Node]:
+    """Record the ops of a Program without calls, except for values that are `given`; return its results."""
     known = {} if known is None else known
     for i, value in enumerate((*inputs, *[engine.constant(c) for c in program.constants])):
         known[-1 - i] = given.get(-1 - i, value)
     for index, (op, attrs, *references) in enumerate(program.keys):
-        values = [known[r] for r in references]
-        if index in given:
-            known[index] = given[index]
-        elif op.is_call:
-            known[index] = replayed(attrs[0], values, {})
-        elif op is ELEMENT and isinstance(values[0], list):
-            known[index] = values[0][attrs[0]]
-        else:
-            known[index] = engine.record(op, tuple(values), attrs)
+        known[index] = given[index] if index in given else engine.record(op, tuple([known[r] for r in references]), attrs)
     return [known[r] for r in program.outputs]

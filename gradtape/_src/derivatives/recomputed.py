@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradtape._src.autodiff.backward import Operation, pulled_back, transposes, vjp_program
+from gradtape._src.autodiff.backward import Operation, differentiable_parts, pulled_back, transposes, vjp_program
 from gradtape._src.autodiff.custom import BARRIER
 from gradtape._src.control.programs import derivable_from, linearized, selected
 from gradtape._src.core.base.reaching import reached
@@ -57,8 +57,7 @@ def recorded(program: Program, inputs: Sequence[Node], policy: Any) -> list[Node
 def split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int | None, ...]]:
     """Return the forward Program with residuals, the backward Program, and the outputs of the latter that are the cotangents."""
     count = arity(program)
-    given = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    needed = tuple([i for i in range(count) if program.parameters[i].inexact])
+    given, needed = differentiable_parts(program)
     derived, where = vjp_program(program, given, needed)
     again = _again(derived, policy, count, len(given))
     forward, backward, _ = linearized(program, derived, set(range(count)), again)

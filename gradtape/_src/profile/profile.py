@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,15 +11,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, vjp_program
+from gradtape._src.autodiff.backward import Entry, differentiable_parts, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.control.programs import narrowed
 from gradtape._src.core.base.public import public
-from gradtape._src.core.base.tracebacks import internal
+from gradtape._src.core.base.tracebacks import line_outside
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.platform import xla
-from gradtape._src.core.programs.program import NUMBER, RAN, Line, Node, Program, read_by
+from gradtape._src.core.programs.program import NUMBER, RAN, Node, Program, read_by
+from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.tensors import nest, scopes
 from gradtape._src.core.tensors.convert import tensor, variable_of
 from gradtape._src.core.tensors.indexed_slices import dense
@@ -140,14 +140,6 @@ def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients:
     return found
 
 
-def _asking() -> Line:
-    """Return the user's line that calls profile()."""
-    frame = sys._getframe(1)
-    while internal[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_code, frame.f_lasti
-
-
 def _profile(flat: Flat, outputs: Sequence[int], gradients: Sequence[int], known: bool, sources: int, ran: Tally) -> Profile:
     programs, values = [], []
     tallies = ran, Tally(ran.asking, {key: replace(entry) for key, entry in ran.entries.items()})
@@ -161,11 +153,10 @@ def _profile(flat: Flat, outputs: Sequence[int], gradients: Sequence[int], known
 
 
 def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
-    number = len(program.parameters) - len(program.constants)
+    number = arity(program)
     if arguments and len(arguments) != number:
         raise ValueError(f"The Program takes {number} arguments, received {len(arguments)}. Give all of them, or none.")
-    given = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-    needed = tuple([i for i in range(number) if program.parameters[i].inexact])
+    given, needed = differentiable_parts(program)
     derived, where = vjp_program(program, given, needed)
     flat = Flat()
     values = [engine.ready(tensor(a).node) for a in arguments] or [None] * number
@@ -173,7 +164,7 @@ def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
     outputs = flat.inline(program, inputs)
     seeds = [flat.parameter(a, np.ones(a.shape, a.dtype)) for a in [program.aval_of(program.outputs[i]) for i in given]]
     gradients = flat.inline(derived, [*inputs, *seeds]) if derived.outputs else []
-    return _profile(flat, outputs, gradients, bool(arguments), len([w for w in where if w is not None]), Tally(_asking()))
+    return _profile(flat, outputs, gradients, bool(arguments), len([w for w in where if w is not None]), Tally(line_outside()))
 
 
 def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_gradients: Any) -> Profile:
@@ -247,7 +238,7 @@ class _Recorded:
     """A tape's record as a Flat; values are not `known` while a function is traced."""
 
     def __init__(self, entries: Sequence[Entry], places: dict[Node, Place], known: bool) -> None:
-        self.flat, self.ran, self._known = Flat(), Tally(_asking()), known
+        self.flat, self.ran, self._known = Flat(), Tally(line_outside()), known
         self._references: dict[Node, Any] = {}
         for entry in entries:
             node = entry.node

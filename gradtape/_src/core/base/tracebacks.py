@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import os
+import sys
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,14 @@ class _Internal(dict[str, bool]):
 
 
 internal = _Internal()
+
+
+def line_outside() -> tuple[CodeType, int]:
+    """Return the innermost running line outside of the library and its dependencies, as code and offset; else the outermost."""
+    frame = sys._getframe(1)
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
 
 
 class _Foreign(dict[str, bool]):

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape._src.core.base import errors, hooks, locks
 from gradtape._src.core.base.ambient import declare, field
-from gradtape._src.core.base.tracebacks import internal
+from gradtape._src.core.base.tracebacks import internal, line_outside
 from gradtape._src.core.engine import constant_folding, execution, slices, tiers
 from gradtape._src.core.engine.constant_folding import COUNT
 from gradtape._src.core.native import twins
@@ -160,10 +160,7 @@ def record_as(op: Op, inputs: tuple[Node, ...], attrs: Attributes, result: Any) 
     trace = local.trace
     known = trace.leaf_index
     references = [x.index if x.trace is trace else adopt(trace, x) if (r := known.get(x)) is None else r for x in inputs]
-    frame = sys._getframe(1)
-    while internal[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
-    node = Node((op, attrs, *references), inputs, result, trace, len(trace.nodes), frame.f_code, frame.f_lasti)
+    node = Node((op, attrs, *references), inputs, result, trace, len(trace.nodes), *line_outside())
     trace.nodes.append(node)
     return node
 
@@ -376,7 +373,7 @@ def peek(node: Node) -> None:
         program, positions = slices.slice_trace(trace, [node.index])
         if program.size > SMALL:
             return
-        arguments = [slices.argument_of(trace.leaves[p], False) for p in positions]
+        arguments = slices.arguments(trace.leaves, positions, False)
         (node.value,) = execution.execute(execution.first_made(program), arguments)
         trace.early.append(node)
 
@@ -482,12 +479,8 @@ def _cut(trace: Trace) -> Trace:
     state = local
     if len(trace.nodes) >= LIMIT:
         state.anchor = journal.loop_anchor([(n.code, n.offset) for n in trace.nodes])
-    else:
-        frame = sys._getframe(1)
-        while internal[frame.f_code.co_filename] and frame.f_back is not None:
-            frame = frame.f_back
-        if (frame.f_code, frame.f_lasti) != state.anchor:
-            return trace
+    elif line_outside() != state.anchor:
+        return trace
     flush()
     return state.trace
 
@@ -508,7 +501,9 @@ def run(trace: Trace) -> None:
             raise
     with shared:
         if program is not None:
-            slices.fill([nodes[index] for index in outputs], values)
+            for index, computed in zip(outputs, values, strict=True):
+                if nodes[index].value is None:
+                    nodes[index].value = computed
             for original, again in trace.recomputed:
                 if again.value is not None and original.value is None:
                     original.value = again.value

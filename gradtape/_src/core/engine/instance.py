@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -100,9 +101,7 @@ def instance(program: Program, extents: Extents) -> Program:
 
 def instance_of_transcript(script: Transcript, extents: Extents) -> Transcript:
     """Return the Transcript of a function for these extents."""
-    made = Transcript()
-    for slot in Transcript.__slots__:
-        setattr(made, slot, getattr(script, slot))
+    made = copy.copy(script)
     made.symbols = script.symbols = script.symbols or Symbols(script.keys, script.avals, script.leaf_avals)
     made.keys, made.avals, made.leaf_avals = script.symbols.at(extents)
     made.bytes, made.runs = substituted(script.bytes, extents), 0

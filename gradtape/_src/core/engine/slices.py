@@ -25,7 +25,7 @@ from gradtape._src.core.programs.program import (
     Trace,
     TraceStructure,
     are_one,
-    inputs_of,
+    leading_to,
     lines_of,
     structure_of,
 )
@@ -67,18 +67,9 @@ class Cut:
     """
 
     def __init__(self, trace: Trace, live: Sequence[int], same: Mapping[int, int]) -> None:
-        keys, wanted = [n.key for n in trace.nodes], set(live)
-        kept: list[int] = []
-        leaf_positions: set[int] = set()
-        for index in range(max(live, default=-1), -1, -1):
-            if index in wanted:
-                kept.append(index)
-                for reference in keys[index][2:]:
-                    if reference >= 0:
-                        wanted.add(reference)
-                    else:
-                        leaf_positions.add(-1 - reference)
-        kept.reverse()
+        keys = [n.key for n in trace.nodes]
+        reached = leading_to(keys, live)
+        kept, leaf_positions = sorted([r for r in reached if r >= 0]), [-1 - r for r in reached if r < 0]
         self.same = tuple(same.items())
         self.positions = tuple(sorted({same.get(position, position) for position in leaf_positions}))
         parameter = {position: -1 - new for new, position in enumerate(self.positions)}
@@ -200,8 +191,10 @@ def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) ->
     """Release the memory of a trace that has run: nodes with values lose their inputs, and the trace its nodes."""
     nodes = trace.nodes
     if trace.tapes:
-        trace.inputs = inputs_of(nodes)
-    release([*[nodes[index] for index in outputs], *trace.early], trace.serial)
+        trace.inputs = [n.inputs for n in nodes]
+    for node in (*[nodes[index] for index in outputs], *trace.early):
+        node.origin = trace.serial, node.index
+        node.trace = node.inputs = None
     journal.ran(trace, structure)
     note(trace.assigned)
     trace.assigned, trace.early = [], []
@@ -214,22 +207,6 @@ def retire(trace: Trace, structure: TraceStructure, outputs: tuple[int, ...]) ->
                 original.inputs = None
     if all(tape() is None for tape in trace.tapes):
         trace.forget()
-
-
-@twins.in_c
-def fill(nodes: list[Node], values: Sequence[Any]) -> None:
-    """Store computed values in nodes that have none yet."""
-    for node, computed in zip(nodes, values, strict=True):
-        if node.value is None:
-            node.value = computed
-
-
-@twins.in_c
-def release(nodes: list[Node], serial: int) -> None:
-    """Detach nodes with values from the trace with this serial number, so that their inputs can be freed."""
-    for node in nodes:
-        node.origin = serial, node.index
-        node.trace = node.inputs = None
 
 
 def note(assigned: Iterable[tuple[Variable, EagerTensor]]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.core.programs import guards
 from gradtape._src.core.programs.op import Attributes, Op, ops
-from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, memoized
+from gradtape._src.core.programs.program import ELEMENT, Key, Line, Program, leading_to, memoized
 from gradtape._src.core.programs.structured import arity
 from gradtape._src.core.values.aval import bytes_of
 
@@ -232,10 +232,10 @@ def _little(part: Part | None) -> Part | None:
 
 
 def _part(flat: Program, outputs: Sequence[int]) -> Part | None:
-    kept, count = flat.needed(outputs), arity(flat)
+    wanted, count = leading_to(flat.keys, outputs), arity(flat)
+    kept = sorted([r for r in wanted if r >= 0])
     if not all(flat.keys[i][0] is ELEMENT or flat.keys[i][0].hosted for i in kept):
         return None
-    wanted = {*outputs, *[r for i in kept for r in (i, *flat.keys[i][2:])]}
     reads = tuple(sorted([-1 - r for r in wanted if 0 < -r <= count]))
     taken = (*reads, *range(count, len(flat.parameters)))
     program = flat.sliced(kept, outputs, {-1 - p: -1 - k for k, p in enumerate(taken)}, [flat.parameters[p] for p in taken])

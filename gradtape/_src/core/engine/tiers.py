@@ -198,57 +198,8 @@ def costs(program: Program, where: str) -> Costs:
 @memoized
 def _costs(program: Program, host: bool) -> Costs:
     """Estimate the cost of a run node by node; `host`: where ops may run on NumPy."""
-    known = program.form.known
-    if "plain" not in known:
-        known["plain"] = _plain(program)
-    if host and known["plain"] is not None:
-        plain: Plain = known["plain"]
-        moved, most = bytes_moved(program.keys, (program.avals, program.parameters), plain.hosted)
-        if most <= HOSTED_BYTES:
-            own = HOSTED * plain.ops + HOSTED_BYTE * moved
-            for product in plain.products:
-                own += HOSTED_PRODUCT * math.sqrt(math.prod([float(program.aval_of(r).size) for r in product]))
-            inner = [_costs(program.keys[index][1][0], host) for index in plain.calls]
-            if not any(of.kernels for of in inner):
-                own += sum([of.own for of in inner])
-                return Costs(own, own + sum([of.least - of.own for of in inner]), NO_KERNELS, plain.hosted)
-    return _costs_of_each(program, host)
-
-
-class Plain(NamedTuple):
-    """Of a Program whose ops all run on NumPy while values are small: which nodes are ops, how many, the products, the calls."""
-
-    hosted: tuple[bool, ...]
-    ops: int
-    products: tuple[tuple[int, ...], ...]
-    calls: tuple[int, ...]
-
-
-NO_KERNELS: frozenset[Any] = frozenset()
-
-
-def _plain(program: Program) -> Plain | None:
-    """Return what the cost of a Program's run on the host depends on besides sizes; None if some node may not run there."""
-    if math.inf in map(_hosted_bytes, (*program.parameters, *program.avals)):
-        return None
-    if not all(op.is_call if op.structured else op is ELEMENT or op.hosted for op, *_ in program.keys):
-        return None
-    hosted = tuple([not op.structured and op is not ELEMENT for op, *_ in program.keys])
-    products = [(*key[2:4], i) for i, key in enumerate(program.keys) if hosted[i] and _contracts(key[0])]
-    calls = tuple([i for i, key in enumerate(program.keys) if key[0].structured])
-    return Plain(hosted, sum(hosted), tuple(products), calls)
-
-
-def bytes_moved(keys: tuple[Any, ...], avals: tuple[Any, Any], counted: tuple[bool, ...]) -> tuple[int, int]:
-    """Return the bytes that the `counted` nodes read and write, and the most of one; `avals`: those of nodes and parameters."""
-    sizes = [a.bytes if type(a) is not tuple else bytes_of(a) for a in (*avals[0], *reversed(avals[1]))]
-    moved = [sizes[i] + sum([sizes[r] for r in key[2:]]) for i, key in enumerate(keys) if counted[i]]
-    return sum(moved), max(moved, default=0)
-
-
-def _costs_of_each(program: Program, host: bool) -> Costs:
     avals = [*program.avals, *reversed(program.parameters)]  # reversed, so that negative references index the parameters
-    sizes = list(map(_hosted_bytes, avals))
+    sizes = [a.bytes if type(a) is not tuple and a.dtype.kind != "c" else _hosted_bytes(a) for a in avals]
     own = more = 0.0
     kernels: set[Any] = set()
     hosted = [False] * len(program.keys)
@@ -263,7 +214,7 @@ def _costs_of_each(program: Program, host: bool) -> Costs:
                 more += _least(op, attrs, [avals[r] for r in references], host)
         elif op is not ELEMENT:
             moved = sizes[index] + sum([sizes[r] for r in references])
-            if host and op.hosted and _is_hosted(op, moved):
+            if host and op.hosted and (moved <= HOSTED_BYTES or _is_hosted(op, moved)):
                 hosted[index] = True
                 own += HOSTED + HOSTED_BYTE * moved
                 if _contracts(op):
@@ -295,15 +246,11 @@ def call_cost(program: Program) -> float:
     return HOSTED + HOSTED_ROW * (len(program.parameters) + len(program.outputs))
 
 
+@memoized
 def count_loops(program: Program) -> int:
     """Count the branches and loops that a Program holds."""
-    known: int | None = program.form.known.get("loops")
-    if known is None:
-        known = sum(
-            [sum(map(count_loops, key[0].programs(key[1]))) + (not key[0].is_call) for key in program.keys if key[0].structured]
-        )
-        program.form.known["loops"] = known
-    return known
+    held = [program.keys[index] for index in program.form.structured]
+    return sum([sum(map(count_loops, op.programs(attrs))) + (not op.is_call) for op, attrs, *_ in held])
 
 
 def all_hosted(program: Program, where: str) -> bool:

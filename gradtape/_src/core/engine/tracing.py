@@ -11,7 +11,18 @@ import numpy as np
 from gradtape._src.core.base.ambient import anew, declare, field, setting
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.programs.op import Attributes, Op
-from gradtape._src.core.programs.program import CALL, ELEMENT, Key, Node, Program, Trace, effectful, leaf, memoized
+from gradtape._src.core.programs.program import (
+    CALL,
+    ELEMENT,
+    Key,
+    Node,
+    Program,
+    Trace,
+    effectful,
+    leading_to,
+    leaf,
+    memoized,
+)
 from gradtape._src.core.programs.structured import StructuredOp, arity
 from gradtape._src.core.values.aval import Aval
 
@@ -144,17 +155,12 @@ def close(
     position: dict[Node, int] = {}
     for node in parameters:
         position.setdefault(node, len(position))
-    wanted = set(references)
-    kept = [] if kept is None else kept
-    keys = [n.key for n in trace.nodes]
+    wanted, keys = set(references), [n.key for n in trace.nodes]
     if effects:
         wanted.update([index for index, key in enumerate(keys) if effectful(key)])
         wanted |= _guards_before(keys, [n.index for n in targets if n.trace is trace])
-    for index in range(len(keys) - 1, -1, -1):
-        if index in wanted:
-            kept.append(index)
-            wanted.update(keys[index][2:])
-    kept.reverse()
+    wanted, kept = leading_to(keys, wanted), [] if kept is None else kept
+    kept += sorted([r for r in wanted if r >= 0])
     constants: list[Node] = []
     leaf_position = {}
     for index, node in enumerate(trace.leaves):
@@ -192,12 +198,9 @@ def program_of(record: Callable[..., Sequence[Node]], parameters: Sequence[Aval]
 
 def _guards_before(keys: Sequence[Key], references: Sequence[int]) -> set[int]:
     """Return the ancestors of these nodes that check values; calls, branches and loops with checks include their results."""
-    reached, found = set(references), set[int]()
-    for index in range(len(keys) - 1, -1, -1):
-        if index in reached:
-            reached.update(keys[index][2:])
-            if keys[index][0].guards or any(p.guarded for p in keys[index][0].programs(keys[index][1])):
-                found.add(index)
+    reached = leading_to(keys, references)
+    nodes = [(i, *keys[i][:2]) for i in reached if i >= 0]
+    found = {i for i, op, attrs in nodes if op.guards or any(p.guarded for p in op.programs(attrs))}
     return found | {i for i in reached if i >= 0 and keys[i][0] is ELEMENT and keys[i][2] in found}
 
 

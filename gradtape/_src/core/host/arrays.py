@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -24,19 +26,26 @@ Array = Any
 _added: Any = np.add.reduce  # `np.sum` takes three times as long to call
 
 
+def _special(name: str, x: Array) -> Array:
+    """Return SciPy's special function of `x`; SciPy is imported on first use."""
+    from scipy import special
+
+    return getattr(special, name)(x.astype(np.float32) if x.dtype.itemsize == 2 else x)
+
+
 class Numbers:
     """`jax.numpy` on NumPy arrays."""
 
     # dtypes and their properties
     bool_, int8, int16, int32, int64 = np.bool_, np.int8, np.int16, np.int32, np.int64
     uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
-    float16, float32, float64, complex64, complex128 = np.float16, np.float32, np.float64, np.complex64, np.complex128
+    float16, float32, float64 = np.float16, np.float32, np.float64
     bfloat16 = jax.numpy.bfloat16
     floating, inexact, integer, signedinteger, complexfloating = (
         jax.numpy.floating, jax.numpy.inexact, jax.numpy.integer, jax.numpy.signedinteger, jax.numpy.complexfloating,
     )  # fmt: skip
     dtype, finfo, iinfo, issubdtype = jax.numpy.dtype, jax.numpy.finfo, jax.numpy.iinfo, jax.numpy.issubdtype
-    inf, nan, pi = np.inf, np.nan, np.pi
+    inf, nan = np.inf, np.nan
     linalg = LinearAlgebra
     # element-wise
     abs, conj, real, imag, angle, sign = np.abs, np.conj, np.real, np.imag, np.angle, np.sign
@@ -44,32 +53,22 @@ class Numbers:
     sin, cos, tan, arcsin, arccos, arctan = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan
     sinh, cosh, tanh, arcsinh, arccosh, arctanh = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh
     floor, ceil, trunc, rint, round = np.floor, np.ceil, np.trunc, np.rint, np.round
-    maximum, minimum, power = np.maximum, np.minimum, np.power
+    maximum, minimum, power, clip = np.maximum, np.minimum, np.power, np.clip
     mod, remainder, floor_divide, gcd = np.mod, np.remainder, np.floor_divide, np.gcd
-    arctan2, logaddexp, hypot, nextafter = np.arctan2, np.logaddexp, np.hypot, np.nextafter
+    arctan2, logaddexp, nextafter = np.arctan2, np.logaddexp, np.nextafter
     left_shift, right_shift, searchsorted = np.left_shift, np.right_shift, np.searchsorted
     isfinite, isinf, isnan, where = np.isfinite, np.isinf, np.isnan, np.where
-    logical_and, logical_or, logical_not, logical_xor = np.logical_and, np.logical_or, np.logical_not, np.logical_xor
-    equal, not_equal, less, greater, less_equal, greater_equal = (
-        np.equal, np.not_equal, np.less, np.greater, np.less_equal, np.greater_equal,
-    )  # fmt: skip
+    greater, greater_equal = np.greater, np.greater_equal
     # creation
-    array, asarray, arange, eye, linspace = np.array, np.asarray, np.arange, np.eye, np.linspace
+    array, asarray, arange, eye = np.array, np.asarray, np.arange, np.eye
     zeros, ones, full, zeros_like, ones_like, full_like = np.zeros, np.ones, np.full, np.zeros_like, np.ones_like, np.full_like
     # shapes and movement
     broadcast_to, broadcast_arrays, broadcast_shapes = np.broadcast_to, np.broadcast_arrays, np.broadcast_shapes
-    reshape, transpose, swapaxes, moveaxis, expand_dims, squeeze, ravel = (
-        np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
-    )  # fmt: skip
-    concatenate, stack, tile, repeat, flip, roll, pad = np.concatenate, np.stack, np.tile, np.repeat, np.flip, np.roll, np.pad
-    diagonal, tril, triu = np.diagonal, np.tril, np.triu
+    reshape, transpose, swapaxes, moveaxis, expand_dims = np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims
+    concatenate, stack, tile, repeat, flip, pad = np.concatenate, np.stack, np.tile, np.repeat, np.flip, np.pad
+    diagonal, tril, cross = np.diagonal, np.tril, np.cross
     # reductions
-    max, min, any, all, argmax, argmin, argsort, sort = np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.argsort, np.sort
-
-    @staticmethod
-    def clip(x: Array, min: Array = None, max: Array = None) -> Array:
-        """Return `x`, clipped to an interval."""
-        return np.clip(x, min, max)
+    max, min, any, all, argmax, argsort, sort, prod = np.max, np.min, np.any, np.all, np.argmax, np.argsort, np.sort, np.prod
 
     @staticmethod
     def take_along_axis(x: Array, indices: Array, axis: int, mode: str = "fill") -> Array:
@@ -94,11 +93,6 @@ class Numbers:
         return np.take(x, indices, axis, mode="clip" if mode == "clip" else "raise")
 
     @staticmethod
-    def cross(x: Array, y: Array) -> Array:
-        """Return cross products."""
-        return np.cross(x, y)
-
-    @staticmethod
     def matmul(x: Array, y: Array, precision: Any = None, preferred_element_type: Any = None) -> Array:
         """Return matrix products with broadcast batch axes."""
         return product(x, y)
@@ -110,11 +104,6 @@ class Numbers:
         if dtype.itemsize == 2:
             operands = tuple([x.astype(np.float32) for x in operands])
         return einsum(subscripts, operands).astype(dtype, copy=False)
-
-    @staticmethod
-    def prod(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
-        """Return products."""
-        return np.prod(x, axis, dtype=dtype, keepdims=keepdims)
 
     @staticmethod
     def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
@@ -141,11 +130,9 @@ class Primitives:
     scatter, scatter_add = staticmethod(indexing.scatter(None)), staticmethod(indexing.scatter(np.add))
     scatter_sub, scatter_mul = staticmethod(indexing.scatter(np.subtract)), staticmethod(indexing.scatter(np.multiply))
     scatter_min, scatter_max = staticmethod(indexing.scatter(np.minimum)), staticmethod(indexing.scatter(np.maximum))
-    max, min, add, sub, mul = np.maximum, np.minimum, np.add, np.subtract, np.multiply
-    square, exp, log, tanh, sqrt, neg, select = np.square, np.exp, np.log, np.tanh, np.sqrt, np.negative, np.where
-    abs, sign, floor, ceil = np.abs, np.sign, np.floor, np.ceil
-    lt, gt, le, ge, eq, ne = np.less, np.greater, np.less_equal, np.greater_equal, np.equal, np.not_equal
-    bitwise_and, bitwise_or, bitwise_xor, bitwise_not = np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.bitwise_not
+    max, add, square, pow, integer_pow, rem = np.maximum, np.add, np.square, np.power, operator.pow, np.fmod
+    erf, erfc, erf_inv = partial(_special, "erf"), partial(_special, "erfc"), partial(_special, "erfinv")
+    reshape, expand_dims, rev, concatenate = np.reshape, np.expand_dims, np.flip, np.concatenate
 
     @staticmethod
     def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -170,11 +157,6 @@ class Primitives:
         """Return the `k` largest entries of the last axis, and their indices; of equal ones the first."""
         order = x.shape[-1] - 1 - np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1][..., :k]
         return np.take_along_axis(x, order, -1), order.astype(np.int32)
-
-    @staticmethod
-    def cond(pred: Array, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
-        """Call one of two functions."""
-        return (true_fun if pred else false_fun)(*operands)
 
     @staticmethod
     def scan(step: Any, carried: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
@@ -228,11 +210,6 @@ class Primitives:
         return np.where((x <= 0) & (x == np.floor(x)), np.asarray(np.nan, x.dtype), _special("digamma", x))
 
     @staticmethod
-    def platform_dependent(*operands: Any, default: Any, cpu: Any = None, **platforms: Any) -> Any:
-        """Call the function for the CPU."""
-        return (cpu or default)(*operands)
-
-    @staticmethod
     def fori_loop(lower: int, upper: int, body: Any, value: Any) -> Any:
         """Run a loop with a counter."""
         for i in range(int(lower), int(upper)):
@@ -269,11 +246,6 @@ class Primitives:
         return np.full(x.shape if shape is None else shape, value, x.dtype if dtype is None else dtype)
 
     @staticmethod
-    def pow(x: Array, y: Array) -> Array:
-        """Return powers."""
-        return np.power(x, y)
-
-    @staticmethod
     def complex(x: Array, y: Array) -> Array:
         """Return complex numbers from real and imaginary parts."""
         result = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x.dtype, np.complex64))
@@ -290,29 +262,9 @@ class Primitives:
         return x.view(dtype).reshape(np.shape(x) if old == new else np.shape(x)[:-1])
 
     @staticmethod
-    def erf(x: Array) -> Array:
-        """Return the error function."""
-        return _special("erf", x)
-
-    @staticmethod
-    def erfc(x: Array) -> Array:
-        """Return 1 - erf(x)."""
-        return _special("erfc", x)
-
-    @staticmethod
-    def erf_inv(x: Array) -> Array:
-        """Return the inverse of the error function."""
-        return _special("erfinv", x)
-
-    @staticmethod
     def rsqrt(x: Array) -> Array:
         """Return 1 / √x."""
         return (1 / np.sqrt(x)).astype(x.dtype)
-
-    @staticmethod
-    def integer_pow(x: Array, y: int) -> Array:
-        """Return `x` raised to an integer power."""
-        return x**y
 
     @staticmethod
     def div(x: Array, y: Array) -> Array:
@@ -323,26 +275,14 @@ class Primitives:
         return quotient + ((np.remainder(x, y) != 0) & ((x < 0) != (y < 0))).astype(x.dtype)
 
     @staticmethod
-    def rem(x: Array, y: Array) -> Array:
-        """Return remainders that have the sign of `x`."""
-        return np.fmod(x, y)
-
-    @staticmethod
     def logistic(x: Array) -> Array:
         """Return 1 / (1 + exp(-x))."""
         return (1 / (1 + np.exp(-x))).astype(x.dtype, copy=False)
 
     @staticmethod
-    def convert_element_type(x: Array, dtype: Any) -> Array:
-        """Return `x` in another dtype."""
-        return np.asarray(x, dtype)
-
-    @staticmethod
     def optimization_barrier(x: Array) -> Array:
         """Return `x`."""
         return x
-
-    stop_gradient = optimization_barrier
 
     @staticmethod
     def broadcast_in_dim(x: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
@@ -363,36 +303,6 @@ class Primitives:
     def iota(dtype: Any, size: int) -> Array:
         """Return the numbers below `size`."""
         return np.arange(size, dtype=dtype)
-
-    @staticmethod
-    def reshape(x: Array, shape: Sequence[int]) -> Array:
-        """Return `x` in another shape."""
-        return x.reshape(shape)
-
-    @staticmethod
-    def expand_dims(x: Array, axes: Sequence[int]) -> Array:
-        """Return `x` with axes of extent 1."""
-        return np.expand_dims(x, tuple(axes))
-
-    @staticmethod
-    def squeeze(x: Array, axes: Sequence[int]) -> Array:
-        """Return `x` without axes of extent 1."""
-        return np.squeeze(x, tuple(axes))
-
-    @staticmethod
-    def transpose(x: Array, order: Sequence[int]) -> Array:
-        """Return `x` with its axes in another order."""
-        return np.transpose(x, order)
-
-    @staticmethod
-    def rev(x: Array, dimensions: Sequence[int]) -> Array:
-        """Return `x` reversed along axes."""
-        return np.flip(x, tuple(dimensions))
-
-    @staticmethod
-    def concatenate(parts: Sequence[Array], dimension: int) -> Array:
-        """Return arrays joined along an axis."""
-        return np.concatenate(parts, dimension)
 
     @staticmethod
     def split(x: Array, sizes: Sequence[int], axis: int = 0) -> tuple[Array, ...]:
@@ -496,13 +406,6 @@ def _extreme(dtype: np.dtype, sign: int) -> Any:
         return np.asarray(sign * np.inf, dtype)
     limits = np.iinfo(dtype) if dtype.kind in "iu" else None
     return sign > 0 if limits is None else limits.max if sign > 0 else limits.min
-
-
-def _special(name: str, x: Array) -> Array:
-    """Return SciPy's special function of `x`; SciPy is imported on first use."""
-    from scipy import special
-
-    return getattr(special, name)(x.astype(np.float32) if x.dtype.itemsize == 2 else x)
 
 
 def _window(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> tuple[slice, ...]:

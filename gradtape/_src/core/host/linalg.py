@@ -27,18 +27,11 @@ def _each(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return over_stack
 
 
-_inv = _each(np.linalg.inv)
-
-
 class Numbers:
     """`jax.numpy.linalg`."""
 
-    det, slogdet, norm = staticmethod(np.linalg.det), staticmethod(np.linalg.slogdet), staticmethod(np.linalg.norm)
-
-    @staticmethod
-    def inv(x: Array) -> Array:
-        """Return inverses."""
-        return _inv(x)
+    det, slogdet, norm, eigvalsh = np.linalg.det, np.linalg.slogdet, np.linalg.norm, np.linalg.eigvalsh
+    inv = staticmethod(_each(np.linalg.inv))
 
     @staticmethod
     def solve(a: Array, b: Array) -> Array:
@@ -61,11 +54,6 @@ class Numbers:
     def svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
         """Return the singular value decomposition."""
         return tuple(np.linalg.svd(x, full_matrices)) if compute_uv else np.linalg.svd(x, compute_uv=False)
-
-    @staticmethod
-    def eigvalsh(x: Array) -> Array:
-        """Return the eigenvalues of Hermitian matrices."""
-        return np.linalg.eigvalsh(x)
 
 
 class Primitives:

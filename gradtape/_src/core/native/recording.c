@@ -48,7 +48,7 @@ static Py_ssize_t tensor_node, unread_of;
 
 static PyObject *nothing, *zero, *minus_one; /* (), 0, -1 */
 static PyObject *n_trace, *n_tapes, *n_pauses, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
-static PyObject *n_latest, *n_comprehensions, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces, *n_trainable,
+static PyObject *n_latest, *n_comprehensions, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces,
     *n_on_host, *n_dtype, *n_contiguous, *n_copy;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -714,10 +714,10 @@ static int are_nodes(PyObject *nodes) {
     return 1;
 }
 
-/* Return a tuple or list of one slot of each node; NULL without an error if a slot is not set. */
-static PyObject *each(PyObject *nodes, Py_ssize_t slot, int as_list) {
+/* Return a list of one slot of each node; NULL without an error if a slot is not set. */
+static PyObject *each(PyObject *nodes, Py_ssize_t slot) {
     Py_ssize_t count = PyList_GET_SIZE(nodes);
-    PyObject *found = as_list ? PyList_New(count) : PyTuple_New(count); /* may run Python code, but none that can see the list */
+    PyObject *found = PyList_New(count); /* may run Python code, but none that can see the list */
     if (found == NULL) return NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *value = i < PyList_GET_SIZE(nodes) ? SLOT(PyList_GET_ITEM(nodes, i), slot) : NULL;
@@ -725,16 +725,9 @@ static PyObject *each(PyObject *nodes, Py_ssize_t slot, int as_list) {
             Py_DECREF(found);
             return NULL;
         }
-        if (as_list) PyList_SET_ITEM(found, i, Py_NewRef(value));
-        else PyTuple_SET_ITEM(found, i, Py_NewRef(value));
+        PyList_SET_ITEM(found, i, Py_NewRef(value));
     }
     return found;
-}
-
-static Outcome column(PyObject *const *args, Py_ssize_t count, Py_ssize_t slot, int as_list, PyObject **result) {
-    if (count != 1 || !are_nodes(args[0])) return TWIN;
-    *result = each(args[0], slot, as_list);
-    return *result != NULL ? DONE : PyErr_Occurred() ? FAILED : TWIN;
 }
 
 /* `program.spared` */
@@ -746,21 +739,6 @@ static Outcome twin_spared(Twin *self, PyObject *const *args, Py_ssize_t count, 
     }
     *result = Py_NewRef(args[0]);
     return DONE;
-}
-
-/* `program.keys_of` */
-static Outcome twin_keys_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    return column(args, count, node_at.key, 0, result);
-}
-
-/* `program.avals_of` */
-static Outcome twin_avals_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    return column(args, count, node_at.aval, 0, result);
-}
-
-/* `program.inputs_of` */
-static Outcome twin_inputs_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    return column(args, count, node_at.inputs, 1, result);
 }
 
 /* Return whether a list has the same objects, or equal ints, as a slot of nodes. */
@@ -784,7 +762,7 @@ static Outcome twin_lines_of(Twin *self, PyObject *const *args, Py_ssize_t count
         *result = Py_NewRef(last);
         return DONE;
     }
-    PyObject *codes = each(args[0], node_at.code, 1), *offsets = codes != NULL ? each(args[0], node_at.offset, 1) : NULL;
+    PyObject *codes = each(args[0], node_at.code), *offsets = codes != NULL ? each(args[0], node_at.offset) : NULL;
     if (offsets != NULL) *result = PyTuple_Pack(2, codes, offsets);
     Py_XDECREF(codes);
     Py_XDECREF(offsets);
@@ -970,38 +948,6 @@ static Outcome twin_are_one(Twin *self, PyObject *const *args, Py_ssize_t count,
     return DONE;
 }
 
-/* `slices.fill` */
-static Outcome twin_fill(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 2 || !are_nodes(args[0]) || !(PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]))) return TWIN;
-    if (PyList_GET_SIZE(args[0]) != PySequence_Fast_GET_SIZE(args[1])) return TWIN;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *node = PyList_GET_ITEM(args[0], i);
-        if (SLOT(node, node_at.value) == Py_None) put(node, node_at.value, PySequence_Fast_GET_ITEM(args[1], i));
-    }
-    *result = Py_NewRef(Py_None);
-    return DONE;
-}
-
-/* `slices.release` */
-static Outcome twin_release(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 2 || !are_nodes(args[0])) return TWIN;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *node = Py_NewRef(PyList_GET_ITEM(args[0], i));
-        PyObject *origin = SLOT(node, node_at.index) != NULL ? PyTuple_Pack(2, args[1], SLOT(node, node_at.index)) : NULL;
-        if (origin != NULL) {
-            put(node, node_at.origin, origin);
-            put(node, node_at.trace, Py_None);
-            put(node, node_at.inputs, Py_None);
-        }
-        int failed = origin == NULL;
-        Py_XDECREF(origin);
-        Py_DECREF(node);
-        if (failed) return PyErr_Occurred() ? FAILED : TWIN;
-    }
-    *result = Py_NewRef(Py_None);
-    return DONE;
-}
-
 /* `slices.live_in` */
 static Outcome twin_live_in(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 1 || !are_nodes(args[0])) return TWIN;
@@ -1066,25 +1012,6 @@ failed:
     return PyErr_Occurred() ? FAILED : TWIN;
 }
 
-/* `journal.origins_of`, for nodes with an origin or in a trace */
-static Outcome twin_origins_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 1 || !are_nodes(args[0])) return TWIN;
-    PyObject *origins = PyList_New(0);
-    if (origins == NULL) return FAILED;
-    Outcome outcome = DONE;
-    for (Py_ssize_t i = 0; outcome == DONE && i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *node = PyList_GET_ITEM(args[0], i), *trace = SLOT(node, node_at.trace), *origin = Py_XNewRef(SLOT(node, node_at.origin));
-        if (origin == Py_None && is(trace, Trace) && SLOT(node, node_at.index) != NULL)
-            Py_SETREF(origin, PyTuple_Pack(2, SLOT(trace, trace_at.serial), SLOT(node, node_at.index)));
-        if (origin == NULL || origin == Py_None) outcome = PyErr_Occurred() ? FAILED : TWIN;
-        else if (PyList_Append(origins, origin) < 0) outcome = FAILED;
-        Py_XDECREF(origin);
-    }
-    if (outcome == DONE) *result = origins;
-    else Py_DECREF(origins);
-    return outcome;
-}
-
 /* ------------------------------------------------------------------------------------------------------------------
    Gradient plans */
 
@@ -1146,49 +1073,6 @@ done:
     Py_XDECREF(trace);
     Py_XDECREF(number);
     return outcome;
-}
-
-/* `recording.trainable_reads` */
-static Outcome twin_trainable_reads(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 2 || !PyList_CheckExact(args[1])) return TWIN;
-    PyObject *found = PyList_New(0);
-    if (found == NULL) return FAILED;
-    Outcome outcome = DONE;
-    for (Py_ssize_t i = 0; outcome == DONE && i < PyList_GET_SIZE(args[1]); i++) {
-        PyObject *read = PyList_GET_ITEM(args[1], i);
-        outcome = TWIN;
-        if (!PyTuple_CheckExact(read) || PyTuple_GET_SIZE(read) != 3 || !Py_IS_TYPE(PyTuple_GET_ITEM(read, 1), ResourceVariable)) break;
-        PyObject *trainable = PyObject_GetAttr(PyTuple_GET_ITEM(read, 1), n_trainable), *numbered = NULL;
-        if (trainable == Py_True) {
-            numbered = PyTuple_Pack(4, args[0], PyTuple_GET_ITEM(read, 0), PyTuple_GET_ITEM(read, 1), PyTuple_GET_ITEM(read, 2));
-            outcome = numbered != NULL && PyList_Append(found, numbered) == 0 ? DONE : FAILED;
-            Py_XDECREF(numbered);
-        } else if (trainable == Py_False) {
-            outcome = DONE;
-        } else if (trainable == NULL) {
-            outcome = FAILED;
-        }
-        Py_XDECREF(trainable);
-    }
-    if (outcome == DONE) *result = found;
-    else Py_DECREF(found);
-    return outcome;
-}
-
-/* `recording.are_plain` */
-static Outcome twin_are_plain(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 1 || !are_sequences(args[0], args[0])) return TWIN;
-    int plain = 1;
-    for (Py_ssize_t i = 0; plain && i < PySequence_Fast_GET_SIZE(args[0]); i++) {
-        PyObject *node, *read = NULL;
-        Outcome outcome = operand(PySequence_Fast_GET_ITEM(args[0], i), &node, &read);
-        Py_XDECREF(read);
-        if (outcome != DONE) return outcome;
-        plain = inexact(node);
-        Py_DECREF(node);
-    }
-    *result = PyBool_FromLong(plain);
-    return DONE;
 }
 
 /* `plan.picked`: (traces, places) → the nodes at these places. */
@@ -1611,15 +1495,15 @@ static const struct {
     Body body;
     int public;
 } kinds[] = {
-    {"record", twin_record, 0},       {"emit", twin_emit, 0},     {"elements", twin_elements, 0}, {"unary", twin_unary, 1},
-    {"binary", twin_binary, 1},       {"forward", twin_forward, 1}, {"reflected", twin_reflected, 1}, {"update", twin_update, 1},
-    {"public", twin_public, 1},       {"live_in", twin_live_in, 0},   {"structure_of", twin_structure_of, 0}, {"origins_of", twin_origins_of, 0},
-    {"user_line", twin_user_line, 0}, {"leaves", twin_leaves, 0},   {"still_hold", twin_still_hold, 0}, {"put_all", twin_put_all, 0},
-    {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
-    {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
-    {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
-    {"sought", twin_sought, 0},       {"trainable_reads", twin_trainable_reads, 0}, {"are_plain", twin_are_plain, 0}, {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
-    {"run_hosted", twin_run_hosted, 0}, {"spared", twin_spared, 0}, {"all_hold", twin_all_hold, 0},
+    {"record", twin_record, 0},             {"emit", twin_emit, 0},           {"elements", twin_elements, 0},
+    {"unary", twin_unary, 1},               {"binary", twin_binary, 1},       {"forward", twin_forward, 1},
+    {"reflected", twin_reflected, 1},       {"update", twin_update, 1},       {"public", twin_public, 1},
+    {"live_in", twin_live_in, 0},           {"spared", twin_spared, 0},       {"lines_of", twin_lines_of, 0},
+    {"structure_of", twin_structure_of, 0}, {"are_one", twin_are_one, 0},     {"arguments", twin_arguments, 0},
+    {"leaves", twin_leaves, 0},             {"tensors", twin_tensors, 0},     {"still_hold", twin_still_hold, 0},
+    {"put_all", twin_put_all, 0},           {"all_hold", twin_all_hold, 0},   {"sought", twin_sought, 0},
+    {"picked", twin_picked, 0},             {"user_line", twin_user_line, 0}, {"left", twin_left, 0},
+    {"array", twin_array, 1},               {"run_hosted", twin_run_hosted, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -1881,7 +1765,7 @@ static int execute(PyObject *module) {
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
         {&n_latest, "_latest"},    {&n_comprehensions, "COMPREHENSIONS"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
-        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "traces"}, {&n_trainable, "_trainable"},
+        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "traces"},
         {&n_on_host, "on_host"},   {&n_dtype, "dtype"},     {&n_contiguous, "c_contiguous"}, {&n_copy, "copy"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)

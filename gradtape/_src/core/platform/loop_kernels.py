@@ -24,7 +24,6 @@ def tune_loops(largest: int = 1 << 20) -> bool:
     fast as one function. A loop over convolutions, or over arrays of more than about ten thousand elements, may become slower,
     since one function runs in one thread: measure.
 
-    The setting holds for the whole process, for JAX's own programs too, therefore importing gradtape never changes it: call
     The setting applies to the whole process, including JAX's own programs, so importing gradtape never changes it. Call this
     before the first op. Returns whether XLA uses the setting: False if it had started before, or on another device.
 

@@ -28,22 +28,8 @@ class ProfilerOptions(NamedTuple):
     delay_ms: int | None = None
 
 
-class RunningProfile(NamedTuple):
-    """A trace in progress: its final folder, and the one it is written to first."""
-
-    logdir: str
-    folder: str
-
-
-class Session:
-    """The trace in progress, if any. JAX has one at a time."""
-
-    def __init__(self) -> None:
-        self.lock = locks.Lock()
-        self.running: RunningProfile | None = None
-
-
-session = Session()
+_lock = locks.Lock()
+_running: list[tuple[str, str]] = []  # the trace in progress, if any: its final folder, and the one it is written to first
 
 
 @public
@@ -59,8 +45,8 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
     >>> tf.io.gfile.listdir("traced")
     ['plugins']
     """
-    with session.lock:
-        if session.running is not None:
+    with _lock:
+        if _running:
             raise AlreadyExistsError(
                 None, None, "Another profiler is running. End it with tf.profiler.experimental.stop() first."
             )
@@ -77,7 +63,7 @@ def start(logdir: Any, options: ProfilerOptions | None = None) -> None:
             raise AlreadyExistsError(
                 None, None, "Another profiler is running: end it with jax.profiler.stop_trace() first."
             ) from None
-        session.running = RunningProfile(os.fspath(logdir), folder)
+        _running.append((os.fspath(logdir), folder))
 
 
 @public
@@ -89,13 +75,12 @@ def stop(save: bool = True) -> None:
     >>> tf.io.gfile.exists("discarded")
     False
     """
-    with session.lock:
-        if session.running is None:
+    with _lock:
+        if not _running:
             raise UnavailableError.saying(
                 "Cannot export profiling results. No profiler is running: begin with tf.profiler.experimental.start(logdir)."
             )
-        logdir, folder = session.running
-        session.running = None
+        logdir, folder = _running.pop()
         try:
             jax.profiler.stop_trace()
             if save:

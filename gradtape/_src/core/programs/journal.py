@@ -184,7 +184,7 @@ def unnoted(serial: int) -> Iterator[None]:
 def ran(trace: Trace, structure: TraceStructure) -> None:
     """Keep the record of a trace that has run. Equal lines of an earlier step of a loop are shared."""
     codes, offsets = structure.lines = lines_of(trace.nodes, structure.lines)
-    leaves = origins_of(trace.leaves)
+    leaves = [n.origin or origin_of(n) for n in trace.leaves]
     again = [(node.index, origin_of(original)) for original, node in trace.recomputed] if trace.recomputed else ()
     # tuple.__new__ is faster than Ran(…): this runs once in each training step
     ring.append(tuple.__new__(Ran, (trace.serial, get_ident(), structure.keys, codes, offsets, leaves, structure.avals, again)))
@@ -198,12 +198,6 @@ def origin_of(node: Node) -> Origin:
             return node.trace.serial, node.index
         origin = node.origin = NUMBERS if node.index == NUMBER else (0, next(serial))
     return origin
-
-
-@twins.in_c
-def origins_of(nodes: list[Node]) -> list[Origin]:
-    """Return the origins of nodes."""
-    return [n.origin or origin_of(n) for n in nodes]
 
 
 def made(node: Node) -> None:

@@ -139,28 +139,10 @@ def leaves(avals: Sequence[Any], values: Sequence[Any]) -> list[Node]:
 
 
 @twins.in_c
-def keys_of(nodes: list[Node]) -> tuple[Key, ...]:
-    """Return the keys of nodes."""
-    return tuple([n.key for n in nodes])
-
-
-@twins.in_c
-def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
-    """Return the Avals of nodes."""
-    return tuple([n.aval for n in nodes])
-
-
-@twins.in_c
 def lines_of(nodes: list[Node], last: Lines | None = None) -> Lines:
     """Return the user's lines of nodes: code objects and instruction offsets. If they equal `last`, return that object."""
     lines = [n.code for n in nodes], [n.offset for n in nodes]
     return last if last == lines else lines
-
-
-@twins.in_c
-def inputs_of(nodes: list[Node]) -> list[Any]:
-    """Return the inputs of nodes."""
-    return [n.inputs for n in nodes]
 
 
 class Trace:
@@ -265,6 +247,15 @@ def read_by(program: Program) -> set[int]:
     references = {r for key in program.keys for r in key[2:]} | set(program.outputs)
     count = arity(program)
     return {-1 - r for r in references if r < 0 and -1 - r < count}
+
+
+def leading_to(keys: Sequence[Key], references: Iterable[int]) -> set[int]:
+    """Return these references of a Program or trace, and those of all nodes, parameters and leaves on which they depend."""
+    found = set(references)
+    for index in range(max(found, default=-1), -1, -1):
+        if index in found:
+            found.update(keys[index][2:])
+    return found
 
 
 def effectful(key: Key) -> bool:
@@ -483,11 +474,7 @@ class Program(Executable):
 
     def needed(self, references: Iterable[int]) -> list[int]:
         """Return the nodes on which these references depend, in order."""
-        wanted = set(references)
-        for index in range(len(self.keys) - 1, -1, -1):
-            if index in wanted:
-                wanted.update(self.keys[index][2:])
-        return sorted([r for r in wanted if r >= 0])
+        return sorted([r for r in leading_to(self.keys, references) if r >= 0])
 
     def sliced(
         self,
@@ -713,7 +700,7 @@ def structure_of(trace: Trace, nodes: int, leaves: int) -> TraceStructure:
     """
     first = trace.nodes[0] if nodes else None
     where = (0, 0, 0, leaves) if first is None else (id(first.code), first.offset, nodes, leaves)
-    keys, avals = keys_of(trace.nodes[:nodes]), avals_of(trace.leaves[:leaves])
+    keys, avals = tuple([n.key for n in trace.nodes[:nodes]]), tuple([n.aval for n in trace.leaves[:leaves]])
     found: TraceStructure | None = guesses.get(where)
     if found is None or found.keys != keys or found.avals != avals:
         found = _structures.find((keys, avals)) or _structures.keep((keys, avals), TraceStructure(keys, avals))

@@ -35,6 +35,12 @@ class _Metadata:
         return hash(_Metadata)
 
 
+def _enter(kind: type, flat: Callable[[Any], Any], make: Callable[[Any, Any], Any], spaces: Any = (NAMESPACE, EXPANDED)) -> None:
+    """Enter a class into optree's tables, by the functions that flatten and make a value."""
+    for namespace in spaces:
+        optree.register_pytree_node(kind, flat, make, namespace=namespace)
+
+
 def _register_flattened(kind: Any) -> None:
     """Register a class with optree that defines `__tf_flatten__` and `__tf_unflatten__`."""
 
@@ -49,8 +55,7 @@ def _register_flattened(kind: Any) -> None:
     def make(metadata: _Metadata, children: Iterable[Any]) -> Any:
         return pack(metadata.value, tuple(children))
 
-    for namespace in (NAMESPACE, EXPANDED):
-        optree.register_pytree_node(kind, flat, make, namespace=namespace)  # type: ignore[arg-type]
+    _enter(kind, flat, make)
 
 
 def _register_composite(kind: Any) -> None:
@@ -64,35 +69,23 @@ def _register_composite(kind: Any) -> None:
         (components,) = children
         return metadata.value._from_components(components)
 
-    optree.register_pytree_node(kind, flat, make, namespace=EXPANDED)  # type: ignore[arg-type]
+    _enter(kind, flat, make, (EXPANDED,))
 
 
-def _register(kind: type) -> None:
-    """Register a dataclass with optree when it is first seen."""
-    names = [field.name for field in dataclasses.fields(kind)]
+def _register_fields(kind: Any) -> None:
+    """Register a dataclass, or a class of the package attrs, whose constructor takes the attributes' values in order."""
+    of_attrs = hasattr(kind, "__attrs_attrs__")
+    names = [field.name for field in (kind.__attrs_attrs__ if of_attrs else dataclasses.fields(kind))]
 
     def make(_: Any, children: Iterable[Any]) -> Any:
+        if of_attrs:
+            return kind(*children)
         new: Any = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(new, name, child)
         return new
 
-    for namespace in (NAMESPACE, EXPANDED):
-        optree.register_pytree_node(
-            kind, lambda value: ([getattr(value, n) for n in names], None, names), make, namespace=namespace
-        )
-
-
-def _register_attrs(kind: Any) -> None:
-    """Register a class of the package attrs with optree; its constructor takes the attributes' values in order."""
-    names = [attribute.name for attribute in kind.__attrs_attrs__]
-    for namespace in (NAMESPACE, EXPANDED):
-        optree.register_pytree_node(
-            kind,
-            lambda value: ([getattr(value, n) for n in names], None, names),
-            lambda _, children: kind(*children),
-            namespace=namespace,
-        )
+    _enter(kind, lambda value: ([getattr(value, n) for n in names], None, names), make)
 
 
 def _register_container(kind: Any) -> None:
@@ -110,11 +103,10 @@ def _register_container(kind: Any) -> None:
     def make_sequence(_: Any, children: Iterable[Any]) -> Any:
         return (list if issubclass(kind, (MappingView, range)) else kind)(children)
 
-    for namespace in (NAMESPACE, EXPANDED):
-        if issubclass(kind, Mapping):
-            optree.register_pytree_node(kind, flat_mapping, make_mapping, namespace=namespace)
-        else:
-            optree.register_pytree_node(kind, lambda value: (list(value), None), make_sequence, namespace=namespace)
+    if issubclass(kind, Mapping):
+        _enter(kind, flat_mapping, make_mapping)
+    else:
+        _enter(kind, lambda value: (list(value), None), make_sequence)
 
 
 def _by_sorted_key(value: Any) -> Any:
@@ -166,8 +158,7 @@ def _sorted(structure: Any) -> Any:
     )
 
 
-for _space in (NAMESPACE, EXPANDED):
-    optree.register_pytree_node(_Sorted, _parts, _ordered, namespace=_space)  # type: ignore[arg-type]
+_enter(_Sorted, _parts, _ordered)
 
 
 def _components(slices: Any) -> tuple[list[Any], None]:
@@ -179,8 +170,7 @@ def _assembled(_: Any, parts: Iterable[Any]) -> Any:
     return IndexedSlices(*parts)
 
 
-# optree's type stub asks for a Collection, though any class is allowed.
-optree.register_pytree_node(IndexedSlices, _components, _assembled, namespace=EXPANDED)  # type: ignore[arg-type]
+_enter(IndexedSlices, _components, _assembled, (EXPANDED,))
 
 
 def flatten_with_spec(
@@ -203,10 +193,8 @@ def flatten_with_spec(
                 _register_composite(kind)
             elif hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
                 _register_flattened(kind)
-            elif hasattr(kind, "__attrs_attrs__"):
-                _register_attrs(kind)
-            elif dataclasses.is_dataclass(kind):
-                _register(kind)
+            elif hasattr(kind, "__attrs_attrs__") or dataclasses.is_dataclass(kind):
+                _register_fields(kind)
             elif (
                 issubclass(kind, (Mapping, Sequence, MappingView))
                 and not issubclass(kind, (str, bytes, memoryview))
