@@ -13,7 +13,7 @@ from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.programs.function_names import CONST
 from gradtape._src.core.programs.op import Op, define
 from gradtape._src.core.programs.program import Node, effectful
-from gradtape._src.core.values.aval import Aval, aval
+from gradtape._src.core.values.aval import Aval, aval, changes
 from gradtape._src.core.values.dim import dims, unknown
 
 MOST = 200  # ops visited at most
@@ -119,7 +119,7 @@ def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
         if current.value is None:
             if current.trace is None or current.trace.scope is None or type(current.aval) is tuple:
                 return None
-            if current.aval.open or effectful(current.key) or len(order) > MOST:
+            if changes(current.aval) or effectful(current.key) or len(order) > MOST:
                 return None
             if current.aval.size > SMALL and current.op.type != CONST:
                 return None
@@ -129,7 +129,7 @@ def folded(node: Node, numbers: bool = False) -> np.ndarray | None:
             order[current] = None
             if not current.op.of_shapes:
                 stack.extend(current.inputs)
-            elif not numbers and any(i.aval.open for i in current.inputs):
+            elif any(not i.aval.ranked or (i.aval.open and not numbers) for i in current.inputs):
                 return None
     values: dict[Node, Any] = {}
     for current in reversed(order):

@@ -131,7 +131,9 @@ class Unranked(Aval):
     open_shape = TensorShape(None)
 
     def _of_a_run(self) -> Any:
-        raise NeedsValues(NO_RANK)
+        raise NeedsValues(
+            "the shape of a tensor of unknown rank. State it: with set_shape, shape= of a placeholder, or a TensorSpec in Tout"
+        )
 
     shape = ndim = size = property(_of_a_run)
 

@@ -31,7 +31,7 @@ from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.extents import shape
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.aside import Shapes, general, looked_at, symbols_in, symbols_of
+from gradtape._src.v1.graphs.aside import Aside, Shapes, general, looked_at, symbols_in, symbols_of
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import GRADIENT, LATE, late
@@ -134,10 +134,13 @@ class OpOfSomeRank:
 
     __slots__ = ("_attrs", "_op")
     blocked = sliced = None  # unknown
-    gradient = DeferredCall.gradient
 
     def __init__(self, op: Op, attrs: Attributes) -> None:
         self._op, self._attrs = op, attrs
+
+    def gradient(self, op: Operation, *grads: Any) -> list[Any]:
+        """Record a deferred gradient."""
+        return DeferredCall.gradient(self, op, *grads)  # type: ignore[arg-type]
 
     def __call__(self, nodes: Sequence[Node]) -> list[Tensor]:
         """Record the op on these nodes, whose ranks are known."""
@@ -287,8 +290,6 @@ def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         or not function.__module__.startswith(FLOORS)
     ):
         raise error
-    if _takes_function(function, nest.flatten((args, kwargs), expand_composites=True)):
-        raise error
     call, nodes = _call(function, args, kwargs)
     result = _kept(graph, call, nodes)
     if result is NotImplemented:
@@ -341,7 +342,7 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node], make: Callabl
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
     """Return the Aval of an op's result, a tuple for several; None if its inputs have shapes."""
-    if not graph.keeps:
+    if isinstance(graph, Aside):
         return graph.of_some_rank(op, inputs, attrs) if op.effect else None
     if op in (LATE, GRADIENT) or op.effect or not any(changes(n.aval) for n in inputs):
         return None
