@@ -275,9 +275,16 @@ def root_below(line: Line) -> Line | None:
 def off_the_gap(line: Line) -> tuple[ast.expr, str] | None:
     """Return a quotient whose two parts depend on one name, and the same a little beside the point where that is 0; else None.
 
-    The denominator has to be a product or a power of that name and numbers.
+    The denominator has to be a product or a power of that name and numbers, or an expression that the numerator has as it is.
     """
     match text.expression_at(line, realdiv.op.type):
+        case ast.BinOp(above, operator, below) as whole if (part := ast.unparse(below)) in map(
+            ast.unparse, within(made := _meant(line, above), (ast.BinOp, ast.Name))
+        ):
+            beside = _parsed(f"tf.where({part} == 0.0, 1e-3, {part})")
+            for same in [n for n in within(made, (ast.BinOp, ast.Name)) if ast.unparse(n) == part]:
+                made = _parsed(_with(made, same, ast.unparse(beside)))
+            return whole, ast.unparse(ast.BinOp(made, operator, beside))
         case ast.BinOp(above, _, below) as whole if not within(below, (ast.Call, ast.Add, ast.Sub, ast.Subscript)):
             names = {ast.unparse(n) for n in within(below, (ast.Name, ast.Attribute))}
             names = {name for name in names if not re.match(r"(np|numpy|math|tf)\b|self$", name)}
@@ -400,9 +407,9 @@ class _ToTensors(ast.NodeTransformer):
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
-        if name in AS_IT_IS and len(node.args) == 1:
+        if name in AS_IT_IS and 1 <= len(node.args) <= 2:  # the second is a dtype
             joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
-            return ast.Call(_parsed("tf.stack"), node.args, []) if joined else node.args[0]
+            return ast.Call(_parsed("tf.stack"), node.args[:1], []) if joined else node.args[0]
         if name in SAMPLED and len(node.args) >= 2:
             first, second = map(ast.unparse, node.args[:2])
             return _parsed(SAMPLED[name].format(first, second))

@@ -400,6 +400,9 @@ def _at_these_values(tried: Tried) -> Evidence | None:
         return NotSelected(*tried.at)
     if tried.entry.node.op is not CUSTOM and not tried.changed(elsewhere):
         return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
+    if tried.entry.node.op is CUSTOM and (multiplied := tried.of_a_factor_inside()) is not None:
+        inside, by, at = multiplied
+        return ZeroFactor(line_of(inside), inside.op.type, at=at, made=line_of(by), origin=None, traced=False)
     code = flat(tried.probe, tried.node, tried.entry, tried.cotangent)
     if code == "underflow":
         return Underflow(*tried.at, dtype=tried.node.aval.type.name)
