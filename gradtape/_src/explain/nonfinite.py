@@ -127,8 +127,7 @@ def _told(
     bound = bound_of(probe, guilty)
     zero = None if bound is None else _of_zeros(probe, guilty.inputs[bound.at], held_by)
     equal = None if forward else _equal_in_spectrum(guilty)
-    is_data = bound is not None and forward and not {guilty.inputs[bound.at]} & {*probe.maker, *probe.active}
-    data = bound.words if bound is not None and is_data else None
+    data = bound.words if bound is not None and forward and guilty.inputs[bound.at] not in probe.active else None
     dtype = guilty.node.aval.type.name if overflows else None
     return kind(*at, how=Computed(forward, dtype, equal, zero, data), bound=bound)
 

@@ -23,11 +23,13 @@ NUMPY = {
     "fft.ifft": "signal.ifft", "fft.rfft": "signal.rfft", "fft.irfft": "signal.irfft",
     "diag": "linalg.diag", "trace": "linalg.trace", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
     "expm1": "math.expm1", "cumsum": "cumsum", "acos": "acos", "asin": "asin", "atan": "atan", "atan2": "atan2",
-    "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma",
+    "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma", "arccos": "acos", "arcsin": "asin", "arctan": "atan",
+    "arctan2": "atan2", "cumprod": "math.cumprod", "real": "math.real", "imag": "math.imag", "angle": "math.angle",
 } | {
     name: name for name in (
         "abs", "exp", "sqrt", "square", "sin", "cos", "tan", "tanh", "sinh", "cosh", "maximum", "minimum", "where", "reshape",
         "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
+        "linspace",
     )
 } | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
 METHODS = {"mean", "sum", "max", "min", "prod", "std", "var", "squeeze", "transpose", "clip"}  # of arrays
@@ -36,6 +38,7 @@ SAMPLED = {  # random numbers as functions of two parameters and of noise that d
     "random.uniform": "{0} + ({1} - ({0})) * tf.random.uniform(tf.shape({0}))",
 }
 LONGEST_ARGUMENT = 60
+NAMED = (ast.Name, ast.Attribute)
 STABLE = {  # formula → the function that computes it; `rest` are the other arguments
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
@@ -278,21 +281,15 @@ def off_the_gap(line: Line) -> tuple[ast.expr, str] | None:
     The denominator has to be a product or a power of that name and numbers, or an expression that the numerator has as it is.
     """
     match text.expression_at(line, realdiv.op.type):
-        case ast.BinOp(above, operator, below) as whole if (part := ast.unparse(below)) in map(
-            ast.unparse, within(made := _meant(line, above), (ast.BinOp, ast.Name))
-        ):
-            beside = _parsed(f"tf.where({part} == 0.0, 1e-3, {part})")
-            for same in [n for n in within(made, (ast.BinOp, ast.Name)) if ast.unparse(n) == part]:
-                made = _parsed(_with(made, same, ast.unparse(beside)))
-            return whole, ast.unparse(ast.BinOp(made, operator, beside))
-        case ast.BinOp(above, _, below) as whole if not within(below, (ast.Call, ast.Add, ast.Sub, ast.Subscript)):
-            names = {ast.unparse(n) for n in within(below, (ast.Name, ast.Attribute))}
-            names = {name for name in names if not re.match(r"(np|numpy|math|tf)\b|self$", name)}
-            both = names & {ast.unparse(n) for n in within(above, (ast.Name, ast.Attribute))}
-            if len(names) == len(both) == 1:
-                name = both.pop()
-                beside = f"tf.where({name} == 0.0, {name} + 1e-3, {name})"
-                return whole, re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", beside, ast.unparse(whole))
+        case ast.BinOp(above, operator, below) as whole:
+            made, named = _meant(line, above), {ast.unparse(n) for n in within(below, NAMED)}
+            named = {name for name in named if not re.match(r"(np|numpy|math|tf)\b|self$", name)}
+            alone = named if len(named) == 1 and not within(below, (ast.Call, ast.Add, ast.Sub, ast.Subscript)) else ()
+            inside = [*map(ast.unparse, within(made, (ast.BinOp, *NAMED)))]
+            for both in [part for part in (ast.unparse(below), *alone) if part in inside]:
+                beside = f"tf.where({both} == 0.0, {both} + 1e-3, {both})"
+                written = ast.unparse(ast.BinOp(made, operator, below))
+                return whole, re.sub(rf"(?<![\w.]){re.escape(both)}(?![\w.])", beside, written)
     return None
 
 
@@ -418,7 +415,7 @@ class _ToTensors(ast.NodeTransformer):
         if name not in NUMPY:
             self.unknown = True
             return node
-        node.func = _parsed(f"tf.{NUMPY[name]}")
+        node.func, node.keywords = _parsed(f"tf.{NUMPY[name]}"), [k for k in node.keywords if k.arg != "dtype"]
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
             node.args.append(ast.Constant(0))  # NumPy's default axis; tf.concat has none
         return node

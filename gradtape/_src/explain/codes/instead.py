@@ -19,7 +19,7 @@ from gradtape._src.explain.callers import scope_of, statements_under_tape
 from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import COPIES, History, Name, Step
 from gradtape._src.explain.holders import LISTS, Held, holders, in_an_object, numbers_in, objects, scopes
-from gradtape._src.explain.syntax import looked_up_late, within
+from gradtape._src.explain.syntax import looked_up_late, named_in, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -226,16 +226,14 @@ def _the_original(case: Apart) -> Evidence | None:
 @of_no_way(15)
 def _what_it_was_made_of(case: Apart) -> Evidence | None:
     """Find a target that uses the array, under its name, of which the source was made."""
-    history, made = case.view.history, text.statement(case.source.made)
-    if case.source.variable is not None or not isinstance(made, ast.Assign) or case.source.names[0] in history.steps:
+    history, own, made = case.view.history, case.source.names, text.statement(case.source.made)
+    if case.end is not None or any(name in history.steps and history.steps[name].how != "variable" for name in own):
         return None
-    given = {n.id for n in within(made.value, ast.Name)} - {"tf", "np"}
-    for name in case.used:
-        line = history.lines.get(name, text.NO_LINE)
-        if name in history.steps or name in history.variables or scope_of(line) is not scope_of(case.source.made):
-            continue
+    given = named_in(made.value if isinstance(made, ast.Assign) else None) - {"tf", "np"}
+    leaves = [name for name in history.lines if name in case.used and name not in history.steps]
+    for line in [history.lines[name] for name in leaves if history.aval(own[0]) in (None, history.aval(name))]:
         found = [n for n in within(text.statement(line), ast.Name) if n.id in given and isinstance(n.ctx, ast.Load)]
-        if len(found) == 1 and not text.same_line(line, case.source.made):
+        if len(found) == 1 and scope_of(case.source.made) in (scope_of(line), text.tree(text.file(line))):
             return WrongObject(line, tell=partial(_of_its_array, array=found[0], made=case.source.made))
     return None
 

@@ -108,7 +108,8 @@ class Saturated(OfZeros):
             return Said(f"{w.target} is 0 already: {self.written} compares what is as it should be, by far", MET)
         if self.alone:
             cause = f"{self.op} in {self.written} is over an axis of one element, where it always gives 1"
-            return Said(cause, "try tf.sigmoid for one output, or give the softmax an output for each class")
+            more = "try tf.sigmoid for one output, or give the softmax an output for each class"
+            return Said(cause, f"{more}; where it weighs values, as attention does, it takes several")
         cause = f"{self.op} in {self.written} is saturated: it is flat where its input is"
         return Said(cause, "try to scale its input down" + (LOGITS if self.op in SHARES else ""))
 
