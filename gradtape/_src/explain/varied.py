@@ -97,7 +97,8 @@ class Tried:
         passed = self.probe.contribution(self.entry, self.node, self.dense)
         parts = self.dense.values() if isinstance(self.dense, Parts) else [[self.dense]]
         before = {*self.entry.inputs, *[d.node for each in parts for d in each]}
-        found = [] if passed is None else reached([passed.node], lambda n: () if n in before else n.inputs or ())
+        results = [passed.node] if isinstance(passed, EagerTensor) else []
+        found = reached(results, lambda n: () if n in before else n.inputs or ())
         inside = [(EagerTensor(n), n.inputs or ()) for n in islice(found, MOST) if type(n.aval) is not tuple]  # until they run
         for result, inputs in reversed(inside):
             factors = [i for i in inputs if type(i.aval) is not tuple and i.aval.inexact]

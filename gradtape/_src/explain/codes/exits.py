@@ -57,9 +57,10 @@ class LeftLibrary(OfOp):
     how: str
 
     def said(self, w: Words) -> Said:
-        way = "NumPy" if self.how == "float" and re.search(r"np\.(?!\w+\(float)", text.text(self.line) or "") else WAYS[self.how]
+        written = text.text(self.line) or ""
+        way = "NumPy" if self.how == "float" and re.search(r"\bnp\.(?!.*\bfloat\()", written) else WAYS[self.how]
         cause = f"in {self.written} the value left the library through {way}, and what came back is a constant"
-        if ".to_list()" in (text.text(self.line) or ""):
+        if ".to_list()" in written:
             cause = cause.replace(".numpy()", ".to_list()")
         itself, place = _called_itself(self)
         fix = _advice(self, itself)

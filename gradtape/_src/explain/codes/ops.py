@@ -91,7 +91,10 @@ class NotFloating(Index):
 
 class NotDifferentiable(Index):
     code, named = "not_differentiable", "the op"
-    when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
+    when = (
+        "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does; or a value "
+        "that a function with a gradient of its own uses without taking it as an argument"
+    )
     reason: str | None = None
     stepped: bool = False  # piecewise constant, with a result that resembles the input
     counted: str = ""  # the type of the op that compares class numbers with others, as in an accuracy, or counts them
