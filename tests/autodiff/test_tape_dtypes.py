@@ -101,3 +101,11 @@ def test_complex_gradients_are_conjugate(function, dz):
     gradient = tape.gradient(y, z)
     assert gradient.dtype == tf.complex64
     agree(gradient, dz)
+
+
+def test_the_derivative_of_a_complex_absolute_value_at_0_is_0_whatever_comes_back_to_it():
+    z = tf.constant([0j, 3 + 4j], tf.complex64)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        y = tf.math.log(tf.abs(z))  # whose derivative at 0 is infinite
+    agree(tape.gradient(y, z), [0, 0.12 + 0.16j])

@@ -17,6 +17,7 @@ from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line, Moment, Taped
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.programs.program import ELEMENT, Node, leaf
+from gradtape._src.explain.codes.instead import asked_with
 from gradtape._src.explain.codes.ops import NotFloating, chosen_by
 from gradtape._src.explain.codes.placed import TapeUsed
 from gradtape._src.explain.codes.watching import NotTrainable, NotWatched, Rebound
@@ -105,7 +106,9 @@ class View:
             return reset
         if source.trainable:
             return NotWatched(source.made, None, step, automatic=False, unbuilt=self.opened(source.variable._born))
-        return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step)
+        asked = [journal.variables.get(number) for number in asked_with(self, source)]
+        alone = not any(variable is not None and variable.trainable for variable in asked)
+        return NotTrainable(step.line if step is not None else source.made, step.how if step else None, step, alone=alone)
 
     def forgotten(self, holds: Callable[[Taped], bool]) -> Evidence | None:
         """Return the reset of the tape that removed a value from its record; `holds` tells whether a record has the value."""

@@ -155,7 +155,8 @@ def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None
             return own, None
         over = ", ".join([f"{name}={value}" for name, value in given.items()])
         return in_its_words(own.replace("square(x)", f"square(x), {over}"), b, op)
-    if op == DIVIDE and (made := rewritten.root_below(b.line)) is not None:
+    fixed = bound is not None and bound.none and not bound.gap  # no source changes the denominator: leave its zeros out
+    if op == DIVIDE and not fixed and (made := rewritten.root_below(b.line)) is not None:
         return at_the_edge(replace(b, line=made, op=SQRT), otherwise, UNDER_THE_ROOT, masked=masked)
     if op == DIVIDE and bound is not None and bound.gap and (limit := rewritten.off_the_gap(b.line)) is not None:
         instead = in_its_words("`tf.math.divide_no_nan(x, y)`", b, op)[0]

@@ -127,7 +127,9 @@ def _told(
     bound = bound_of(probe, guilty)
     zero = None if bound is None else _of_zeros(probe, guilty.inputs[bound.at], held_by)
     equal = None if forward else _equal_in_spectrum(guilty)
-    return kind(*at, how=Computed(forward, guilty.node.aval.type.name if overflows else None, equal, zero), bound=bound)
+    data = bound.words if bound is not None and forward and guilty.inputs[bound.at] not in probe.active else None
+    dtype = guilty.node.aval.type.name if overflows else None
+    return kind(*at, how=Computed(forward, dtype, equal, zero, data), bound=bound)
 
 
 def _of_zeros(probe: Probe, node: Node | None, held_by: Callable[[Origin], str | None]) -> str | None:

@@ -23,11 +23,13 @@ NUMPY = {
     "fft.ifft": "signal.ifft", "fft.rfft": "signal.rfft", "fft.irfft": "signal.irfft",
     "diag": "linalg.diag", "trace": "linalg.trace", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
     "expm1": "math.expm1", "cumsum": "cumsum", "acos": "acos", "asin": "asin", "atan": "atan", "atan2": "atan2",
-    "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma",
+    "erf": "math.erf", "fabs": "abs", "lgamma": "math.lgamma", "arccos": "acos", "arcsin": "asin", "arctan": "atan",
+    "arctan2": "atan2", "cumprod": "math.cumprod", "real": "math.real", "imag": "math.imag", "angle": "math.angle",
 } | {
     name: name for name in (
         "abs", "exp", "sqrt", "square", "sin", "cos", "tan", "tanh", "sinh", "cosh", "maximum", "minimum", "where", "reshape",
         "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
+        "linspace",
     )
 } | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
 METHODS = {"mean", "sum", "max", "min", "prod", "std", "var", "squeeze", "transpose", "clip"}  # of arrays
@@ -36,6 +38,7 @@ SAMPLED = {  # random numbers as functions of two parameters and of noise that d
     "random.uniform": "{0} + ({1} - ({0})) * tf.random.uniform(tf.shape({0}))",
 }
 LONGEST_ARGUMENT = 60
+NAMED = (ast.Name, ast.Attribute)
 STABLE = {  # formula → the function that computes it; `rest` are the other arguments
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
@@ -275,17 +278,18 @@ def root_below(line: Line) -> Line | None:
 def off_the_gap(line: Line) -> tuple[ast.expr, str] | None:
     """Return a quotient whose two parts depend on one name, and the same a little beside the point where that is 0; else None.
 
-    The denominator has to be a product or a power of that name and numbers.
+    The denominator has to be a product or a power of that name and numbers, or an expression that the numerator has as it is.
     """
     match text.expression_at(line, realdiv.op.type):
-        case ast.BinOp(above, _, below) as whole if not within(below, (ast.Call, ast.Add, ast.Sub, ast.Subscript)):
-            names = {ast.unparse(n) for n in within(below, (ast.Name, ast.Attribute))}
-            names = {name for name in names if not re.match(r"(np|numpy|math|tf)\b|self$", name)}
-            both = names & {ast.unparse(n) for n in within(above, (ast.Name, ast.Attribute))}
-            if len(names) == len(both) == 1:
-                name = both.pop()
-                beside = f"tf.where({name} == 0.0, {name} + 1e-3, {name})"
-                return whole, re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", beside, ast.unparse(whole))
+        case ast.BinOp(above, operator, below) as whole:
+            made, named = _meant(line, above), {ast.unparse(n) for n in within(below, NAMED)}
+            named = {name for name in named if not re.match(r"(np|numpy|math|tf)\b|self$", name)}
+            alone = named if len(named) == 1 and not within(below, (ast.Call, ast.Add, ast.Sub, ast.Subscript)) else ()
+            inside = [*map(ast.unparse, within(made, (ast.BinOp, *NAMED)))]
+            for both in [part for part in (ast.unparse(below), *alone) if part in inside]:
+                beside = f"tf.where({both} == 0.0, {both} + 1e-3, {both})"
+                written = ast.unparse(ast.BinOp(made, operator, below))
+                return whole, re.sub(rf"(?<![\w.]){re.escape(both)}(?![\w.])", beside, written)
     return None
 
 
@@ -400,9 +404,9 @@ class _ToTensors(ast.NodeTransformer):
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
-        if name in AS_IT_IS and len(node.args) == 1:
+        if name in AS_IT_IS and 1 <= len(node.args) <= 2:  # the second is a dtype
             joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
-            return ast.Call(_parsed("tf.stack"), node.args, []) if joined else node.args[0]
+            return ast.Call(_parsed("tf.stack"), node.args[:1], []) if joined else node.args[0]
         if name in SAMPLED and len(node.args) >= 2:
             first, second = map(ast.unparse, node.args[:2])
             return _parsed(SAMPLED[name].format(first, second))
@@ -411,7 +415,7 @@ class _ToTensors(ast.NodeTransformer):
         if name not in NUMPY:
             self.unknown = True
             return node
-        node.func = _parsed(f"tf.{NUMPY[name]}")
+        node.func, node.keywords = _parsed(f"tf.{NUMPY[name]}"), [k for k in node.keywords if k.arg != "dtype"]
         if name == "concatenate" and len(node.args) == 1 and not node.keywords:
             node.args.append(ast.Constant(0))  # NumPy's default axis; tf.concat has none
         return node

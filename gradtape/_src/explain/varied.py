@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.backward import Entry, Parts
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core.base.reaching import reached
 from gradtape._src.core.programs.program import Node
+from gradtape._src.core.tensors.tensor import EagerTensor
 from gradtape._src.explain.precision import Change, as_it_is, contribution_at, floats, instead, result_of
 from gradtape._src.explain.probe import Probe, array, like, line_of, ones_like, value
 
@@ -90,6 +91,21 @@ class Tried:
             if not np.all(value(other)) and self.changed(instead(other, np.ones_like)):
                 return other
         return self.node if self._by_its_own() else None
+
+    def of_a_factor_inside(self) -> tuple[Node, Node, int] | None:
+        """Return the first op in a custom gradient's own function that multiplies by zeros, these, and their place, or None."""
+        passed = self.probe.contribution(self.entry, self.node, self.dense)
+        parts = self.dense.values() if isinstance(self.dense, Parts) else [[self.dense]]
+        before = {*self.entry.inputs, *[d.node for each in parts for d in each]}
+        results = [passed.node] if isinstance(passed, EagerTensor) else []
+        found = reached(results, lambda n: () if n in before else n.inputs or ())
+        inside = [(EagerTensor(n), n.inputs or ()) for n in islice(found, MOST) if type(n.aval) is not tuple]  # until they run
+        for result, inputs in reversed(inside):
+            factors = [i for i in inputs if type(i.aval) is not tuple and i.aval.inexact]
+            zeros = [i for i in factors if not np.any(value(i))]
+            if len(factors) > 1 and len(zeros) == 1 and not np.any(value(result.node)):
+                return result.node, zeros[0], inputs.index(zeros[0])
+        return None
 
     def _by_its_own(self) -> bool:
         """Return whether the input's own zero elements are factors of each other, as in a product over an axis."""

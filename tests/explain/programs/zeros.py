@@ -360,11 +360,11 @@ def a_bias_before_a_normalization():
 def a_custom_gradient_that_gives_zeros():
     @tf.custom_gradient
     def binarize(x):
-        return tf.where(x >= 0.0, 1.0, -1.0), lambda upstream: upstream * tf.cast(tf.abs(x) > 1.0, tf.float32)
+        return tf.where(x >= 0.0, 1.0, -1.0), lambda up: up * tf.cast(tf.abs(x) > 1.0, tf.float32)  # <- zero_factor
 
     w = tf.Variable([0.3, -0.2])
     with tf.GradientTape(persistent=True) as tape:
-        loss = tf.reduce_sum(binarize(w) * 3.0)  # <- stationary
+        loss = tf.reduce_sum(binarize(w) * 3.0)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
 
 

@@ -57,8 +57,10 @@ class LeftLibrary(OfOp):
     how: str
 
     def said(self, w: Words) -> Said:
-        cause = f"in {self.written} the value left the library through {WAYS[self.how]}, and what came back is a constant"
-        if ".to_list()" in (text.text(self.line) or ""):
+        written = text.text(self.line) or ""
+        way = "NumPy" if self.how == "float" and re.search(r"\bnp\.(?!.*\bfloat\()", written) else WAYS[self.how]
+        cause = f"in {self.written} the value left the library through {way}, and what came back is a constant"
+        if ".to_list()" in written:
             cause = cause.replace(".numpy()", ".to_list()")
         itself, place = _called_itself(self)
         fix = _advice(self, itself)
@@ -134,7 +136,7 @@ def _advice(b: LeftLibrary, itself: str | None) -> str:
         "int": "an integer has no derivative: go on with the tensor where its value counts; where it says which elements are "
         "taken, interpolate between them (for images tf.image.crop_and_resize)",
         "jax": "lift the JAX function onto the tape with tf.jax_function",
-        "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
+        "dataset": "go on with the tensor, in slices such as `x[i : i + n]`, and leave the Dataset to what needs no gradient",
         "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
         "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }

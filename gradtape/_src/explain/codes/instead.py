@@ -15,11 +15,11 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.op import Op
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.callers import statements_under_tape
-from gradtape._src.explain.evidence import Evidence, Said, of_no_way, of_places, of_steps
+from gradtape._src.explain.callers import scope_of, statements_under_tape
+from gradtape._src.explain.evidence import Evidence, Said, cited, of_no_way, of_places, of_steps
 from gradtape._src.explain.history import COPIES, History, Name, Step
 from gradtape._src.explain.holders import LISTS, Held, holders, in_an_object, numbers_in, objects, scopes
-from gradtape._src.explain.syntax import looked_up_late
+from gradtape._src.explain.syntax import looked_up_late, named_in, within
 from gradtape._src.explain.words import Words
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ def _of_a_copy(b: Evidence, w: Words) -> Said:
 def _of_the_original(b: Evidence, w: Words) -> Said:
     cause = f"{w.source} is a copy, made in {b.written}; {w.target} was computed from the original"
     return Said(cause, f"compute {w.target} from {w.source}, or pass the original")
+
+
+def _of_its_array(b: Evidence, w: Words, array: ast.Name, made: Line) -> Said:
+    cause = f"{b.written} takes {array.id}, of which {cited(made)} made {w.source}, and not {w.source}"
+    return Said(cause, f"give it {w.source} in the place of {array.id}: `{w.code}`", text.span(array))
 
 
 def _of_a_source_made_in_the_call(b: Evidence, w: Words) -> Said:
@@ -215,6 +220,21 @@ def _the_original(case: Apart) -> Evidence | None:
             if any(i in case.used for i in step.inputs):
                 return WrongObject(step.line, step.how, step, tell=_of_the_original)
             step = steps.get(step.inputs[0])
+    return None
+
+
+@of_no_way(15)
+def _what_it_was_made_of(case: Apart) -> Evidence | None:
+    """Find a target that uses the array, under its name, of which the source was made."""
+    history, own, made = case.view.history, case.source.names, text.statement(case.source.made)
+    if case.end is not None or any(name in history.steps and history.steps[name].how != "variable" for name in own):
+        return None
+    given = named_in(made.value if isinstance(made, ast.Assign) else None) - {"tf", "np"}
+    leaves = [name for name in history.lines if name in case.used and name not in history.steps]
+    for line in [history.lines[name] for name in leaves if history.aval(own[0]) in (None, history.aval(name))]:
+        found = [n for n in within(text.statement(line), ast.Name) if n.id in given and isinstance(n.ctx, ast.Load)]
+        if len(found) == 1 and scope_of(case.source.made) in (scope_of(line), text.tree(text.file(line))):
+            return WrongObject(line, tell=partial(_of_its_array, array=found[0], made=case.source.made))
     return None
 
 

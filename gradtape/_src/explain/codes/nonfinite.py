@@ -40,13 +40,14 @@ class Given(NamedTuple):
 class Computed(NamedTuple):
     """The op computes the value, `forward` or in its gradient: `dtype` is too small for it, or values of its spectrum `equal`.
 
-    `zero` names a variable of zeros from which its argument comes.
+    `zero` names a variable of zeros from which its argument comes; `data` says what its argument is not, which no source changes.
     """
 
     forward: bool
     dtype: str | None = None
     equal: str | None = None
     zero: str | None = None
+    data: str | None = None
 
 
 class NonFinite(Evidence):
@@ -101,6 +102,9 @@ class NonFinite(Evidence):
             mend = "look whether there are elements at all: the mean of none is NaN; "
             return Said(cause, f"{mend}`tf.math.divide_no_nan(tf.reduce_sum(x), count)`")
         advice, place = at_the_edge(self, FINITE, self.bound, masked=self.masked)
+        if isinstance(self.how, Computed) and self.how.data is not None:
+            cause = f"{cause}, as an argument that no source changes is not {self.how.data} everywhere"
+            advice = f"look at these values; or {advice}"
         if isinstance(self.how, Computed) and self.how.zero is not None:
             cause, advice = f"{cause}, as {self.how.zero} is 0", f"start {self.how.zero} at other values than 0, or {advice}"
         return Said(cause, advice, place)

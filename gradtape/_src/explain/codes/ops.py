@@ -10,7 +10,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.core.programs.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
+from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_no_way, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens
 from gradtape._src.explain.smooth import declared, in_its_words, instead_of, of_function
 from gradtape._src.explain.words import Words
@@ -22,6 +22,7 @@ from gradtape._src.ops.math.counting import _dense_bincount
 from gradtape._src.ops.math.segment import _unsorted_sum
 
 if TYPE_CHECKING:
+    from gradtape._src.explain.apart import Apart
     from gradtape._src.explain.breaks import View
 
 TALLIES = [f.op.type for f in (_dense_bincount, _unsorted_sum)]
@@ -90,16 +91,21 @@ class NotFloating(Index):
 
 class NotDifferentiable(Index):
     code, named = "not_differentiable", "the op"
-    when = "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does"
+    when = (
+        "an op without a derivative; also a condition that only decides which branch runs, or how often a loop does; or a value "
+        "that a function with a gradient of its own uses without taking it as an argument"
+    )
     reason: str | None = None
     stepped: bool = False  # piecewise constant, with a result that resembles the input
     counted: str = ""  # the type of the op that compares class numbers with others, as in an accuracy, or counts them
+    closed_over: bool = False  # a function with a gradient of its own uses the value, and does not take it as an argument
 
     def said(self, w: Words) -> Said:
         reason = self.reason or "its gradient function gives None for this input"
         if self.op is not None and self.op.startswith(CUSTOM.type):
             cause = f"the function with a gradient of its own in {self.written}: {reason}"
-            return Said(cause, "return a gradient from its grad function")
+            taken = "make the value an argument of that function, and " if self.closed_over else ""
+            return Said(cause, f"{taken}return a gradient from its grad function")
         cause = f"{self.op} in {self.written} has no derivative, because {reason}"
         if self.counted in TALLIES:
             soft = "count softly: sum the probabilities, tf.nn.softmax(x), in the place of the class numbers; beside labels "
@@ -173,6 +179,17 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
         stepped=stepped,
         counted="" if index else min(by, default=""),
     )
+
+
+@of_no_way(40)
+def _closed_over(case: Apart) -> Evidence | None:
+    """Find a function with a gradient of its own that uses a value, but gives gradients for its arguments alone."""
+    history, reason = case.view.history, "it uses a value that is none of its arguments, for which it gives no gradient"
+    reached = history.after(case.source.names)
+    for step in [history.steps[name] for name in case.used if name in history.steps]:
+        if any(name in reached for name in step.hidden):
+            return NotDifferentiable(step.line, CUSTOM.type, step, reason=reason, closed_over=True)
+    return None
 
 
 def without_gradient(op: Op) -> bool:

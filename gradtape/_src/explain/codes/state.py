@@ -40,6 +40,8 @@ class State(Evidence):
             other = "compute the loss from the tensor that the metric is given, or with one of Keras's losses"
             return Said(cause, self._loss() or f"{other}, and keep the metric beside it")
         fix = "keep the new value in a tensor and compute with that; assign it afterwards"
+        if re.search(r"\]\.assign\(", text.text(self.line) or ""):
+            fix = "keep the new value in a tensor: tf.tensor_scatter_nd_update(x, at, part), or tf.where(mask, tf.pad(part), x)"
         if (summed := rewritten.summed(self.line)) is not None:
             fix = f"add up tensors: `{summed}`, and assign afterwards"
         if self.model is not None:

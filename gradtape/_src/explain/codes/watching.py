@@ -89,6 +89,7 @@ class NotTrainable(Evidence):
     code, when, named = "not_trainable", "a variable with `trainable=False` that nobody watched", "where it was read"
     harmless = True
     unused: bool = False
+    alone: bool = False  # no source of the gradient call is trainable
 
     def said(self, w: Words) -> Said:
         every = re.search(r"([\w.]+)\.(?:variables|weights)\b", text.text(w.asked) or "")
@@ -98,7 +99,7 @@ class NotTrainable(Evidence):
             return Said(cause, trained)
         watch = f"inside the tape write `{w.tape}.watch({w.code})`, or make it with trainable=True"
         cause = f"{w.source} was made with trainable=False, so the tape does not watch it by itself"
-        return Said(cause, trained if every else watch)
+        return Said(cause, trained if every and not self.alone else watch)
 
 
 @of_steps(90)

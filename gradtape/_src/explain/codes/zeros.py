@@ -108,7 +108,8 @@ class Saturated(OfZeros):
             return Said(f"{w.target} is 0 already: {self.written} compares what is as it should be, by far", MET)
         if self.alone:
             cause = f"{self.op} in {self.written} is over an axis of one element, where it always gives 1"
-            return Said(cause, "try tf.sigmoid for one output, or give the softmax an output for each class")
+            more = "try tf.sigmoid for one output, or give the softmax an output for each class"
+            return Said(cause, f"{more}; where it weighs values, as attention does, it takes several")
         cause = f"{self.op} in {self.written} is saturated: it is flat where its input is"
         return Said(cause, "try to scale its input down" + (LOGITS if self.op in SHARES else ""))
 
@@ -400,6 +401,9 @@ def _at_these_values(tried: Tried) -> Evidence | None:
         return NotSelected(*tried.at)
     if tried.entry.node.op is not CUSTOM and not tried.changed(elsewhere):
         return PiecewiseConstant(*tried.at, second=tried.kind.endswith("Grad"))
+    if tried.entry.node.op is CUSTOM and (multiplied := tried.of_a_factor_inside()) is not None:
+        inside, by, at = multiplied
+        return ZeroFactor(line_of(inside), inside.op.type, at=at, made=line_of(by), origin=None, traced=False)
     code = flat(tried.probe, tried.node, tried.entry, tried.cotangent)
     if code == "underflow":
         return Underflow(*tried.at, dtype=tried.node.aval.type.name)

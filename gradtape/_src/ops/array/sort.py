@@ -191,7 +191,10 @@ def _in_top_k_rule(predictions, targets, k):
     return aval(targets.shape, BOOL)
 
 
-@op("InTopKV2", infer=_in_top_k_rule, mixed=True)
+@op(
+    "InTopKV2", infer=_in_top_k_rule, mixed=True, traits="holds_for_all",
+    instead="take a loss that follows the scores, such as tf.nn.sparse_softmax_cross_entropy_with_logits: a hit rate only counts",
+)  # fmt: skip
 def _in_top_k(predictions, targets, *, k):
     classes = predictions.shape[1]
     known = (targets >= 0) & (targets < classes) & jnp.all(jnp.isfinite(predictions), axis=1)

@@ -452,14 +452,14 @@ def _(dy, x):
     return dy * sign(x)
 
 
-@op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x", flops=3)
+@op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x y", flops=3)
 def _complex_abs(x):
     return jnp.abs(x)
 
 
 @gradient(_complex_abs)
-def _(dy, x):
-    return to_complex(dy, zeros_as(dy)) * sign(x)
+def _(dy, x, y):  # 0 where x is 0, whatever comes back to it
+    return _div_no_nan(to_complex(dy, zeros_as(dy)) * x, to_complex(y, zeros_as(y)))
 
 
 @public

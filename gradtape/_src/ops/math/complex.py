@@ -131,7 +131,10 @@ def _conjugate(x):
     return x
 
 
-@op("Angle", infer=_part, saves="input")
+@op(
+    "Angle", infer=_part, saves="input",
+    at_edge="keep the number away from 0, where no angle is defined: `tf.math.angle(tf.where(x == 0, tf.ones_like(x), x))`",
+)  # fmt: skip
 def _angle(input):
     return jnp.angle(input)
 
