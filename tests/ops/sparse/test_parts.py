@@ -113,6 +113,13 @@ def test_edit_distance():
     assert tf.edit_distance(S([[0, 0]], ["a"], [1, 1]), S([[2, 0]], ["b"], [3, 1])).numpy().tolist() == [math.inf, 0.0, 1.0]
     with pytest.raises(TypeError, match="Hypothesis must be a SparseTensor"):
         tf.edit_distance(tf.ones([1, 1]), first)
+    for place in ([2, 0], [-1, 0]):
+        with pytest.raises(tf.errors.InternalError, match=r"is not in rows of shape \[2\]"):
+            tf.edit_distance(S([[0, 0], place], ["a", "b"], [2, 2]), second)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="rank at least 2"):
+        tf.edit_distance(S([[0]], ["a"], [1]), S([[0]], ["a"], [1]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected to be a string tensor but is a int32 tensor"):
+        tf.edit_distance(first, S([[0, 0]], [1], [2, 2]))
 
 
 def test_strings_are_joined(strings):

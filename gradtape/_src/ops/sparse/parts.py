@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid_for
+from gradtape._src.core.base.errors import InternalError, invalid_dtype, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, static_list, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -265,9 +265,10 @@ def _distance(first, second):
 
 @public
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
-    """Return Levenshtein's distance between the rows (the last axis) of two SparseTensors, float32.
+    """Return Levenshtein's distance between the rows (the last axis) of two SparseTensors of one dtype and rank, float32.
 
-    With `normalize` it is divided by the length of the truth. For an empty truth it is infinite, or 0 if both are empty.
+    The rank is 2 or more. With `normalize` it is divided by the length of the truth. For an empty truth it is infinite, or 0 if
+    both are empty. An index outside of the shape is an InternalError, as in TensorFlow.
 
     >>> words = [tf.sparse.from_dense([list(word)]) for word in ("kitten", "sitting")]
     >>> print(tf.edit_distance(*words, normalize=False).numpy())
@@ -276,8 +277,15 @@ def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     hypothesis, truth = required(hypothesis, "Hypothesis"), required(truth, "Truth")
     if len(hypothesis._extents) != len(truth._extents):
         raise invalid_for("EditDistance", "Expected hypothesis and truth to have matching ranks.")
-    shape = np.stack([np.array(x._extents[:-1]) for x in (hypothesis, truth)]).max(0, initial=0).tolist()
-    rows = [_rows_of(x) for x in (hypothesis, truth)]
+    if len(truth._extents) < 2:
+        raise invalid_for("EditDistance", f"Input SparseTensors must have rank at least 2, but truth has {len(truth._extents)}.")
+    if truth.dtype != hypothesis.dtype:
+        raise invalid_dtype(
+            f"cannot compute EditDistance as input #4(zero-based) was expected to be a {hypothesis.dtype.name} tensor but is a "
+            f"{truth.dtype.name} tensor: tf.cast one of them. [Op:EditDistance]"
+        )
+    shape = np.stack([np.array(x._extents[:-1]) for x in (hypothesis, truth)]).max(0).tolist()
+    rows = [_rows_of(x, shape) for x in (hypothesis, truth)]
     found = np.zeros(shape, np.float32)
     for place in rows[0].keys() | rows[1].keys():
         first, second = (of.get(place, []) for of in rows)
@@ -286,8 +294,14 @@ def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     return host_constant(found)
 
 
-def _rows_of(x):
-    rows = {}
-    for place, value in zip(_places(x).tolist(), to_numpy(x.values.node).tolist(), strict=True):
+def _rows_of(x, shape):
+    rows, places = {}, _places(x)
+    wrong = ((places[:, :-1] < 0) | (places[:, :-1] >= shape)).any(1)
+    if wrong.any():
+        at = wrong.argmax()
+        raise InternalError.saying(
+            f"indices[{at}] = {plain(places[at])} is not in rows of shape {plain(shape)}. [Op:EditDistance]"
+        )
+    for place, value in zip(places.tolist(), to_numpy(x.values.node).tolist(), strict=True):
         rows.setdefault(tuple(place[:-1]), []).append(value)
     return rows
