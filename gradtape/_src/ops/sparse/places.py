@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
 from gradtape._src.core.tensors.tensor import extents_of
@@ -26,7 +26,7 @@ from gradtape._src.ops.math.cumulative import cumsum
 from gradtape._src.ops.math.rounding import floordiv, floormod
 from gradtape._src.ops.math.segment import segment_sum, take_rows
 from gradtape._src.ops.shapes import axis_of, plain
-from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue, flat_places, required, to_dense
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue, flat_places, reduce_sum, required
 
 
 def _in_order(x, indices, shape):
@@ -220,7 +220,10 @@ def add(a, b, threshold=0):
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
-        dense = [to_dense(x, validate_indices=False) if isinstance(x, SparseTensor) else tensor(x) for x in (a, b)]
+        dense = [reduce_sum(x, ()) if isinstance(x, SparseTensor) else tensor(x) for x in (a, b)]
+        shapes = list(map(extents_of, dense))
+        if shapes[0] != shapes[1]:
+            raise invalid_for("SparseTensorDenseAdd", f"Operands' shapes do not match: {plain(shapes[0])} and {plain(shapes[1])}")
         return plus(*dense)
     for i, (extent, other) in enumerate(zip(a._extents, b._extents, strict=True)):
         if extent != other:

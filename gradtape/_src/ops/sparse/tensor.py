@@ -303,6 +303,13 @@ def _misplaced(indices, shape):
     )
 
 
+def inside(indices, shape, type, ordered=False):
+    """Return the array `indices`; InvalidArgumentError of the op `type` for one outside of `shape`, or out of order."""
+    if _are_misplaced(indices, shape, ordered):
+        raise invalid_for(type, _misplaced(indices, shape))
+    return indices
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Conversion to and from dense tensors
 
