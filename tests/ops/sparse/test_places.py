@@ -98,6 +98,8 @@ def test_gradients_go_to_the_values(call, gradient):
         ),
         (lambda s: tf.sparse.concat(0, [s, tf.sparse.expand_dims(s)]), Invalid, "expected 2 but got 3 at position 1"),
         (lambda s: tf.sparse.concat(0, []), ValueError, "at least one SparseTensor"),
+        (lambda s: tf.sparse.map_values(tf.add, s, tf.sparse.eye(2, 3)), Invalid, "Mismatched shapes!"),
+        (lambda s: tf.sparse.map_values(tf.add, s, tf.sparse.reorder(s)), Invalid, "Mismatched indices!"),
         (lambda s: tf.sparse.map_values(tf.add, 1.0, 2.0), ValueError, "No SparseTensor in argument list of map_values"),
         (lambda s: tf.sparse.map_values(tf.add, s, tf.sparse.transpose(s)), Invalid, "Mismatched shapes!"),
         (lambda s: tf.sparse.add(1.0, 2.0), TypeError, "At least one input should be SparseTensor"),
