@@ -200,6 +200,8 @@ def _components(sparse):
 
 def _extents_of(dense_shape):
     """Convert `dense_shape` to extents; None in a graph that computes them when it runs."""
+    if stated_shape(dense_shape.node).rank is None:
+        return None
     try:
         return static_list(dense_shape, "dense_shape")
     except engine.NeedsValues:
