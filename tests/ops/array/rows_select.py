@@ -98,6 +98,7 @@ ROWS = (
         dtypes=EVERY,
         errors=(
             (lambda: tf.boolean_mask(X, True), ValueError, "mask cannot be scalar"),
+            (lambda: tf.boolean_mask(X, [True, False], axis=-4), ValueError, "axis=-4 out of bounds"),
             (
                 lambda: tf.boolean_mask(X, [True, False], axis=1),
                 ValueError,

@@ -43,6 +43,9 @@ def test_splits(a):
     assert parts(third) == ([], [], [4, 1])
     with pytest.raises(ValueError, match="axis is required"):
         tf.sparse.split(a, 2)
+    for axis in (2, -3):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"axis {axis} is out of range for a tensor of rank 2"):
+            tf.sparse.split(a, 2, axis)
 
 
 def test_the_largest(a, integers):

@@ -23,7 +23,7 @@ from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import BOOL, REAL, blank, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import BOOL, REAL, blank, bounded_axis, broadcast_shapes, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -101,8 +101,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     array([1., 3.], dtype=float32)
     """
     x, mask = as_tensor(tensor), as_tensor(mask)
-    axis = 0 if axis is None else static(axis, "axis")
-    axis += x.ndim if axis < 0 else 0
+    axis = 0 if axis is None else bounded_axis(static(axis, "axis"), x.ndim)
     if not mask.ndim:
         raise ValueError("mask cannot be scalar. Give a mask with at least one axis, or use tf.where.")
     behind = axis + mask.ndim

@@ -16,7 +16,7 @@ from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape
 from gradtape._src.ops.math import arithmetic, elementary, segment
-from gradtape._src.ops.shapes import plain
+from gradtape._src.ops.shapes import axis_of, plain
 from gradtape._src.ops.sparse.tensor import SparseTensor, _sparse_to_dense, inside, required, to_dense
 
 
@@ -69,7 +69,7 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
             raise ValueError(f"{what} is required")
     x, count = required(sp_input), static(num_split, "num_split")
     extents = list(x._extents)
-    axis = static(axis, "axis") % len(extents)
+    axis = axis_of(static(axis, "axis"), len(extents))
     if not 0 < count <= extents[axis]:
         raise invalid_for("SparseSplit", f"Input num_split should be in [1, {extents[axis]}], received {count}.")
     _inside(x, "SparseSplit")
