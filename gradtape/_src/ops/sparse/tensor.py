@@ -58,11 +58,9 @@ class SparseTensor:
 
     @public
     def __init__(self, indices, values, dense_shape):
-        indices, values = _index_tensor(indices, "indices", 2), tensor(values)
-        dense_shape = _index_tensor(dense_shape, "dense_shape", 1)
+        indices, dense_shape = _index_tensor(indices, "indices", 2), _index_tensor(dense_shape, "dense_shape", 1)
+        values = _of_rank(tensor(values), 1, "values is a vector, with a value for each of the indices.")
         stored = stated_shape(values.node)
-        if not stored.is_compatible_with([None]):
-            raise ValueError(f"Shape {stored} must have rank 1: values is a vector, with a value for each of the indices.")
         extents = _extents_of(dense_shape)
         places = stated_shape(indices.node)
         count, rank = places.as_list() if places.rank else (None, None)
@@ -200,8 +198,6 @@ def _components(sparse):
 
 def _extents_of(dense_shape):
     """Convert `dense_shape` to extents; None in a graph that computes them when it runs."""
-    if stated_shape(dense_shape.node).rank is None:
-        return None
     try:
         return static_list(dense_shape, "dense_shape")
     except engine.NeedsValues:
@@ -259,8 +255,16 @@ def _index_tensor(value, what, rank):
         x = tensor(value, dtypes.int64)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    if not (shape := stated_shape(x.node)).is_compatible_with([None] * rank):
-        raise ValueError(f"Shape {shape} must have rank {rank}: {what} is a {'matrix' if rank == 2 else 'vector'}.")
+    return _of_rank(x, rank, f"{what} is a {'matrix' if rank == 2 else 'vector'}.")
+
+
+def _of_rank(x, rank, advice):
+    """Return a tensor whose rank is known from now on, also in a graph that does not know its shape; ValueError for another."""
+    shape = stated_shape(x.node)
+    if not shape.is_compatible_with([None] * rank):
+        raise ValueError(f"Shape {shape} must have rank {rank}: {advice}")
+    if shape.rank is None:
+        x.set_shape([None] * rank)
     return x
 
 
