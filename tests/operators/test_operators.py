@@ -188,6 +188,16 @@ def test_an_inverse_of_unknown_size_in_a_function():
     np.testing.assert_allclose(trace, 7 / 9, rtol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [None, [None, None]])
+def test_an_inverse_of_unknown_size_in_a_graph(shape):
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        matrix = tf.compat.v1.placeholder(tf.float32, shape)
+        dense = F(matrix, is_non_singular=True).inverse().to_dense()
+        np.testing.assert_allclose(
+            session.run(dense, {matrix: [[2.0, 1.0], [1.0, 5.0]]}), [[5 / 9, -1 / 9], [-1 / 9, 2 / 9]], rtol=1e-6
+        )
+
+
 def test_operators_are_added():
     from gradtape._src.operators.solvers import add_operators
 

@@ -95,6 +95,8 @@ class LinearOperator(Module, CompositeTensor):
         return squeeze(self.matmul(expand_dims(x, -1), adjoint=adjoint), -1)
 
     def _to_dense(self) -> Any:
+        if self._shape().rank is None:
+            return self.matmul(eye(self.domain_dimension_tensor(), batch_shape=self.batch_shape_tensor(), dtype=self.dtype))
         return self.matmul(eye(self._domain_size, batch_shape=self._batch_extents.as_list(), dtype=self.dtype))
 
     def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
