@@ -109,3 +109,10 @@ def test_gradients_go_to_the_values(call, gradient):
 def test_bad_calls(call, error, message):
     with pytest.raises(error, match=message):
         call(matrix())
+
+
+@pytest.mark.parametrize("shape", [[3, 0], [0, 5], [-1, 3], [0]])
+def test_nothing_has_another_shape(shape):
+    nothing = tf.SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0, np.float32), [0, 3])
+    found = tf.sparse.reshape(nothing, shape)
+    assert found.indices.shape == (0, len(shape)) and found.dense_shape.numpy().tolist() == [max(extent, 0) for extent in shape]

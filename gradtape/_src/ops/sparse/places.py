@@ -92,7 +92,7 @@ def reshape(sp_input, shape, name=None):
             f"input_shape={plain(x._extents)} output_shape={plain(shape)}"
         )
     places, strides = flat_places(x.indices, x._extents), list(accumulate([1, *shape[:0:-1]], operator.mul))[::-1]
-    columns = [floormod(floordiv(places, stride), max(extent, 1)) for stride, extent in zip(strides, shape, strict=True)]
+    columns = [floormod(floordiv(places, max(stride, 1)), max(extent, 1)) for stride, extent in zip(strides, shape, strict=True)]
     return SparseTensor(stack(columns, axis=1), x.values, shape)
 
 
