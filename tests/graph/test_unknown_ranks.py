@@ -189,3 +189,15 @@ def test_a_gradient_in_a_function_through_rows_of_unknown_rank():
             return tape.gradient(y, w)
 
         assert session.run(slope(w), {x: np.ones(3)}) == 3.0
+
+
+def test_the_parts_of_a_sparse_tensor_have_known_ranks():
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = tf.SparseTensor(tf.placeholder(tf.int64), tf.placeholder(tf.float32), tf.placeholder(tf.int64))
+        assert [part.shape.rank for part in (given.indices, given.values, given.dense_shape)] == [2, 1, 1]
+        ordered = tf.sparse.reorder(given)
+        value = tf.SparseTensorValue(np.array([[1, 0], [0, 1]]), np.array([1.0, 2.0]), np.array([5, 6]))
+        found = session.run(ordered, {given: value})
+        assert found.indices.tolist() == [[0, 1], [1, 0]] and found.values.tolist() == [2.0, 1.0]
+        known = tf.SparseTensor(tf.placeholder(tf.int64, [1, 3]), tf.placeholder(tf.float32), tf.placeholder(tf.int64))
+        assert known.shape.as_list() == [None] * 3

@@ -122,11 +122,80 @@ def test_product_of_operators_has_the_simplest_kind(left, right, kind):
         (lambda: D([1.0]).matvec(np.ones(1)), TypeError, "Expected argument to have dtype"),
         (lambda: tf.linalg.LinearOperatorZeros(3).solvevec([1.0, 1.0, 1.0]), NotImplementedError, "expected to be singular"),
         (lambda: D([0.0, 1.0]).assert_non_singular(), tf.errors.InvalidArgumentError, "Diagonal contained zero values"),
+        (
+            lambda: F([[1.0, 2.0]], is_self_adjoint=True, is_square=False),
+            ValueError,
+            "self-adjoint or positive definite operator is",
+        ),
+        (lambda: tf.linalg.LinearOperatorZeros(2, 3), ValueError, "is_square=True, but got num_rows"),
+        (lambda: tf.linalg.LinearOperatorZeros(2, batch_shape=[-2]), ValueError, "batch_shape must be non-negative"),
+        (lambda: tf.linalg.LinearOperatorBlockLowerTriangular([[F([[1.0, 2.0]])]]), ValueError, "must be square"),
+        (
+            lambda: tf.linalg.LinearOperatorBlockLowerTriangular([[D([1.0])], [D([1.0]), D([1.0, 2.0])]]),
+            ValueError,
+            r"s\[1\]\[0\]",
+        ),
+        (lambda: tf.linalg.LinearOperatorComposition([F(LOW), F(LOW)]), ValueError, "Operators are incompatible"),
+        (lambda: tf.linalg.LinearOperatorComposition([D([1.0])], is_self_adjoint=False), ValueError, "always self-adjoint"),
     ],
 )
 def test_error(call, error, said):
     with pytest.raises(error, match=said):
         call()
+
+
+@pytest.mark.parametrize(
+    ("product", "hints"),
+    [
+        (lambda: F(LOW) @ F(LOW.T), (None, None, None, True)),
+        (lambda: (lambda low: low @ low.adjoint())(F(LOW)), (None, True, None, True)),
+        (lambda: (lambda one: one.adjoint() @ one)(F(SQUARE[0], is_non_singular=True)), (True, True, True, True)),
+        (lambda: (lambda one: one @ one)(F(SQUARE[0], is_self_adjoint=True)), (None, True, None, True)),
+        (lambda: tf.linalg.LinearOperatorComposition([F(SQUARE[0], is_self_adjoint=True)]), (None, True, None, True)),
+        (lambda: F(SQUARE[0]) @ F(LOW), (False, False, False, False)),
+    ],
+)
+def test_hints_of_a_product(product, hints):
+    found = product()
+    assert (found.is_non_singular, found.is_self_adjoint, found.is_positive_definite, found.is_square) == hints
+
+
+@pytest.mark.parametrize("kind", ["zeros", "diag", "identity"])
+@pytest.mark.parametrize(
+    ("slices", "batch"),
+    [([slice(1, None), ..., slice(0, 1)], [2, 1]), (0, [2]), ((..., 0), [3]), ((None, 0), [1, 2]), ([slice(1, -1)], [1, 2])],
+)
+def test_a_slice_of_the_batch(kind, slices, batch):
+    kinds = {
+        "zeros": lambda: tf.linalg.LinearOperatorZeros(4, batch_shape=[3, 2]),
+        "identity": lambda: tf.linalg.LinearOperatorIdentity(4, batch_shape=[3, 2]),
+        "diag": lambda: D(tf.ones([3, 2, 4])),
+    }
+    operator = kinds[kind]()
+    chosen = operator[slices]
+    assert type(chosen) is type(operator) and chosen.shape == chosen.to_dense().shape == [*batch, 4, 4]
+
+
+def test_an_inverse_of_unknown_size_in_a_function():
+    @tf.function(input_signature=[tf.TensorSpec([None, None])])
+    def inverse(matrix):
+        operator = F(matrix, is_non_singular=True).inverse()
+        assert operator.shape.as_list() == [None, None]
+        return operator.to_dense(), operator.trace()
+
+    dense, trace = inverse([[2.0, 1.0], [1.0, 5.0]])
+    np.testing.assert_allclose(dense, [[5 / 9, -1 / 9], [-1 / 9, 2 / 9]], rtol=1e-6)
+    np.testing.assert_allclose(trace, 7 / 9, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [None, [None, None]])
+def test_an_inverse_of_unknown_size_in_a_graph(shape):
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        matrix = tf.compat.v1.placeholder(tf.float32, shape)
+        dense = F(matrix, is_non_singular=True).inverse().to_dense()
+        np.testing.assert_allclose(
+            session.run(dense, {matrix: [[2.0, 1.0], [1.0, 5.0]]}), [[5 / 9, -1 / 9], [-1 / 9, 2 / 9]], rtol=1e-6
+        )
 
 
 def test_operators_are_added():

@@ -140,6 +140,8 @@ def test_conversion_to_a_dtype(make, value, dtype, expected):
     "value, error, message",
     [
         ([[1, 2], [3]], ValueError, "non-rectangular Python sequence"),
+        ([[[1, 2], [3, 4]], [[1, 2, 3], [4, 5, 6]]], ValueError, "non-rectangular Python sequence"),
+        ([np.zeros((2, 1)), np.ones((1, 2))], ValueError, "non-rectangular Python sequence"),
         ([[1, 2], 3], ValueError, "non-rectangular Python sequence|mixed types"),
         ([True, 1], ValueError, "mixed types"),
         ([1, "a"], ValueError, "mixed types"),

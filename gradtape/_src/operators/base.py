@@ -16,8 +16,9 @@ from gradtape._src.core.values.composite import CompositeTensor
 from gradtape._src.core.values.dimension import Dimension
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
-from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, in_batch, same_batch, shape_of
+from gradtape._src.operators.parts import LinearOperatorSpec, batch_slice, same_batch, shape_of, stated
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.extents import shape as shape_tensor_of
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, squeeze
 from gradtape._src.ops.debugging.checks import assert_equal, assert_less, assert_positive
@@ -56,8 +57,8 @@ class LinearOperator(Module, CompositeTensor):
         name: str | None = None,
         parameters: dict[str, Any] | None = None,
     ) -> None:
-        if is_square is False and (is_non_singular or is_positive_definite):
-            raise ValueError("A non-singular or positive definite operator is always square.")
+        if is_square is False and (is_non_singular or is_self_adjoint or is_positive_definite):
+            raise ValueError("A non-singular, self-adjoint or positive definite operator is always square.")
         if is_positive_definite and is_non_singular is False:
             raise ValueError("A positive definite matrix is always non-singular.")
         self._dtype = dtypes.as_dtype(dtype) if dtype is not None else dtypes.float32
@@ -83,7 +84,7 @@ class LinearOperator(Module, CompositeTensor):
         raise NotImplementedError("_shape is not implemented.")
 
     def _shape_tensor(self) -> Any:
-        return convert_to_tensor(self.shape.as_list(), dtypes.int32)
+        return convert_to_tensor(self._shape().as_list(), dtypes.int32)
 
     def _matmul(self, x: Any, adjoint: bool = False) -> Any:
         if type(self)._to_dense is LinearOperator._to_dense:
@@ -94,8 +95,9 @@ class LinearOperator(Module, CompositeTensor):
         return squeeze(self.matmul(expand_dims(x, -1), adjoint=adjoint), -1)
 
     def _to_dense(self) -> Any:
-        from_identity = np.eye(self._domain_size or 0, dtype=self.dtype.as_numpy_dtype)
-        return self.matmul(in_batch(convert_to_tensor(from_identity), self.batch_shape))
+        if self._shape().rank is None:
+            return self.matmul(eye(self.domain_dimension_tensor(), batch_shape=self.batch_shape_tensor(), dtype=self.dtype))
+        return self.matmul(eye(self._domain_size, batch_shape=self._batch_extents.as_list(), dtype=self.dtype))
 
     def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
         if self.is_square is False:
@@ -119,7 +121,7 @@ class LinearOperator(Module, CompositeTensor):
 
     def _of_each(self, value: Any) -> Any:
         """Return a number for each matrix."""
-        return broadcast_to(cast(value, self.dtype), self.batch_shape.as_list())
+        return broadcast_to(cast(value, self.dtype), self._batch_extents.as_list())
 
     def _trace(self) -> Any:
         return reduce_sum(self.diag_part(), axis=-1)
@@ -224,7 +226,7 @@ class LinearOperator(Module, CompositeTensor):
     @property
     def is_square(self) -> bool | None:
         """Whether the matrices are square; None if that is unknown."""
-        rows, columns = self._range_size, self._domain_size
+        rows, columns = self.range_dimension.value, self.domain_dimension.value
         found = None if rows is None or columns is None else rows == columns
         if self._is_square_set is False and found:
             raise ValueError("The hint `is_square=False` contradicts the shape of the operator: it has as many rows as columns.")
@@ -233,7 +235,7 @@ class LinearOperator(Module, CompositeTensor):
     @property
     def shape(self) -> TensorShape:
         """The shape, batch and matrices, a `TensorShape`."""
-        return self._shape()
+        return stated(self._shape())
 
     @property
     def batch_shape(self) -> TensorShape:
@@ -248,20 +250,24 @@ class LinearOperator(Module, CompositeTensor):
     @property
     def domain_dimension(self) -> Dimension:
         """The number of columns, a `Dimension`."""
-        return Dimension(self._domain_size)
+        return Dimension(self.shape[-1])
 
     @property
     def range_dimension(self) -> Dimension:
         """The number of rows, a `Dimension`."""
-        return Dimension(self._range_size)
+        return Dimension(self.shape[-2])
 
     @property
     def _domain_size(self) -> int | None:
-        return None if self.shape.rank is None else self.shape.as_list()[-1]
+        return None if self._shape().rank is None else self._shape().as_list()[-1]
 
     @property
     def _range_size(self) -> int | None:
-        return None if self.shape.rank is None else self.shape.as_list()[-2]
+        return None if self._shape().rank is None else self._shape().as_list()[-2]
+
+    @property
+    def _batch_extents(self) -> TensorShape:
+        return self._shape()[:-2]
 
     @public
     def shape_tensor(self, name: str = "shape_tensor") -> Any:

@@ -141,7 +141,7 @@ class LinearOperatorBlockDiag(_Blocks):
         ]
 
     def _to_dense(self) -> Any:
-        blocks, bands = [in_batch(operator.to_dense(), self.batch_shape) for operator in self._operators], []
+        blocks, bands = [in_batch(operator.to_dense(), self._batch_extents) for operator in self._operators], []
         before, after = 0, sum(self._columns())
         for block in blocks:
             *rows, columns = extents_of(block)
@@ -185,8 +185,18 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
         for place, row in enumerate(self._operators):
             if len(row) != place + 1:
                 raise ValueError(f"Argument `operators[{place}]` must contain `{place + 1}` blocks. Received: {len(row)} blocks.")
-        dtype, shared = self._common_dtype(), self._shared(parameters, "is_non_singular", "is_square")
-        self._begin(dtype, parameters, **shared)
+        dtype, shared = self._common_dtype(), self._shared(parameters, "is_non_singular")
+        if is_square is False or any(operator.is_square is False for operator in self._factors()):
+            raise ValueError("LinearOperatorBlockLowerTriangular must be square, and so must its blocks on the diagonal.")
+        sizes = [row[-1].shape[-1:] for row in self._operators]
+        for i, row in enumerate(self._operators):
+            for j, operator in enumerate(row):
+                if not operator.shape[-2:].is_compatible_with(sizes[i].concatenate(sizes[j])):
+                    raise ValueError(
+                        f"Argument `operators[{i}][{j}]` must have shape {sizes[i].concatenate(sizes[j])}, as the blocks on the "
+                        f"diagonal of its row and column. Received: {operator.shape[-2:]}."
+                    )
+        self._begin(dtype, parameters, **shared, is_square=True)
 
     def _members(self) -> list[LinearOperator]:
         return [operator for row in self._operators for operator in row]
@@ -224,7 +234,7 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
     def _to_dense(self) -> Any:
         columns, bands = self._columns(), []
         for row in self._operators:
-            blocks = [in_batch(operator.to_dense(), self.batch_shape) for operator in row]
+            blocks = [in_batch(operator.to_dense(), self._batch_extents) for operator in row]
             bands.append(concat([*blocks, zeros([*extents_of(blocks[0])[:-1], sum(columns[len(row) :])], self.dtype)], -1))
         return concat(bands, -2)
 
@@ -263,7 +273,7 @@ class LinearOperatorKronecker(OfSeveral):
         """Apply each factor along its own axis."""
         turned = adjoint != solving
         sizes = [operator._range_size if turned else operator._domain_size for operator in self._operators]
-        x = in_batch(x, self.batch_shape)
+        x = in_batch(x, self._batch_extents)
         *batch, total, columns = extents_of(x)
         # [batch, rest, n, columns], with the axis n of one factor second to last, from the last factor to the first
         done, before = 1, total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators import rules
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.composed import LinearOperatorComposition
-from gradtape._src.operators.parts import in_batch, parameter, reference, shape_of
+from gradtape._src.operators.parts import in_batch, parameter, reference, shape_of, stated
 from gradtape._src.operators.rules import rule
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import broadcast_to, reshape
@@ -59,12 +60,15 @@ class _Circulant(LinearOperator):
     @property
     def block_shape(self) -> TensorShape:
         """The extents of the dimensions."""
+        return stated(self._block())
+
+    def _block(self) -> TensorShape:
         return shape_of(self._spectrum)[-self._depth :]
 
     @public
     def block_shape_tensor(self) -> Any:
         """Return the extents of the dimensions as an int32 tensor."""
-        return reference(self.block_shape.as_list(), "block_shape", dtypes.int32)
+        return reference(self._block().as_list(), "block_shape", dtypes.int32)
 
     @public
     def convolution_kernel(self, name: str = "convolution_kernel") -> Any:
@@ -84,19 +88,19 @@ class _Circulant(LinearOperator):
 
     def _flat(self) -> Any:
         spectrum = self._complex()
-        return reshape(spectrum, [*self.batch_shape.as_list(), int(np.prod(self.block_shape.as_list()))])
+        return reshape(spectrum, self._shape().as_list()[:-1])
 
     def _shape(self) -> TensorShape:
         shape = shape_of(self._spectrum)
         extents = shape[-self._depth :].as_list()
-        size = None if None in extents else int(np.prod(extents))
+        size = None if None in extents else prod(extents)
         return shape[: -self._depth].concatenate([size, size])
 
     def _convolved(self, x: Any, spectrum: Any) -> Any:
         """Apply the operator by Fourier transforms of the columns, each as an array of the block's shape."""
         forward, backward = TRANSFORMS[self._depth]
-        x = matrix_transpose(in_batch(x, self.batch_shape))
-        columns = reshape(cast(x, spectrum.dtype), [*extents_of(x)[:-1], *self.block_shape.as_list()])
+        x = matrix_transpose(in_batch(x, self._batch_extents))
+        columns = reshape(cast(x, spectrum.dtype), [*extents_of(x)[:-1], *self._block().as_list()])
         found = backward(forward(columns) * spectrum[(..., None, *[slice(None)] * self._depth)])
         return cast(matrix_transpose(reshape(found, extents_of(x))), self.dtype)
 
@@ -110,7 +114,7 @@ class _Circulant(LinearOperator):
 
     def _diag_part(self) -> Any:
         flat = self._flat()
-        value = reduce_sum(flat, axis=-1, keepdims=True) / float(extents_of(flat)[-1])
+        value = reduce_sum(flat, axis=-1, keepdims=True) / cast(extents_of(flat)[-1], flat.dtype)
         return cast(broadcast_to(value, extents_of(flat)), self.dtype)
 
     def _trace(self) -> Any:
@@ -226,7 +230,7 @@ def _(operator: Any) -> LinearOperator:
 
 @rule("product", _Circulant, _Circulant)
 def _(left: Any, right: Any) -> LinearOperator:
-    if type(left) is not type(right) or left.block_shape.as_list() != right.block_shape.as_list():
+    if type(left) is not type(right) or left._block() != right._block():
         return LinearOperatorComposition([left, right])
     return type(left)(
         left.spectrum * right.spectrum,

@@ -71,7 +71,7 @@ class LinearOperatorAdjoint(_OfOne):
         self._derive(dict(locals()), "_adjoint")
 
     def _shape(self) -> TensorShape:
-        shape = self._operator.shape
+        shape = self._operator._shape()
         return shape[:-2].concatenate([shape[-1], shape[-2]])
 
     def _shape_tensor(self) -> Any:
@@ -139,7 +139,7 @@ class LinearOperatorInversion(_OfOne):
         self._derive(dict(locals()), "_inv")
 
     def _shape(self) -> TensorShape:
-        return self._operator.shape
+        return self._operator._shape()
 
     def _shape_tensor(self) -> Any:
         return self._operator.shape_tensor()
@@ -203,7 +203,7 @@ class OfSeveral(LinearOperator):
         return {hint: True if parameters[hint] is None and self._all(hint) else parameters[hint] for hint in wanted}
 
     def _batch(self) -> TensorShape:
-        return broadcast_batches(*(operator.batch_shape for operator in self._members()))
+        return broadcast_batches(*(operator._batch_extents for operator in self._members()))
 
     def _determinant(self) -> Any:
         if not self._all("is_square"):
@@ -242,10 +242,11 @@ class LinearOperatorComposition(OfSeveral):
         parameters = dict(locals())
         self._operators = list(operators)
         dtype = self._common_dtype()
-        if self._all("is_non_singular"):
-            if is_non_singular is False:
-                raise ValueError("The composition of non-singular operators is always non-singular.")
-            is_non_singular = True
+        hints = {hint: parameters[hint] for hint in rules.HINTS}
+        for hint, said in self._found().items():
+            if hints[hint] is False:
+                raise ValueError(f"The hint {hint}=False contradicts the operators: the composition of {said}.")
+            hints[hint] = True
         for left, right in zip(self._operators, self._operators[1:], strict=False):
             if None not in (left._domain_size, right._range_size) and left._domain_size != right._range_size:
                 raise ValueError(
@@ -253,7 +254,20 @@ class LinearOperatorComposition(OfSeveral):
                     f"{right._range_size} rows."
                 )
         name = name or "_o_".join(operator.name for operator in self._operators)
-        self._begin(dtype, parameters, is_non_singular=is_non_singular, name=name)
+        self._begin(dtype, parameters, **hints, name=name)
+
+    def _found(self) -> dict[str, str]:
+        """Return the hints that follow from the operators, each with the reason: mirrored operators make a product A A*."""
+        found, mirrored = {}, len(self._operators) % 2 == 0 and all(map(_are_adjoint, self._operators, self._operators[::-1]))
+        if self._all("is_non_singular"):
+            found["is_non_singular"] = "non-singular operators is always non-singular"
+        if mirrored or (len(self._operators) == 1 and self._all("is_self_adjoint")):
+            found["is_self_adjoint"] = "an operator with its adjoint is always self-adjoint"
+        if mirrored:
+            found["is_square"] = "an operator with its adjoint is always square"
+            if "is_non_singular" in found:
+                found["is_positive_definite"] = "a non-singular operator with its adjoint is always positive definite"
+        return found
 
     def _shape(self) -> TensorShape:
         return self._batch().concatenate([self._operators[0]._range_size, self._operators[-1]._domain_size])
@@ -293,6 +307,13 @@ class LinearOperatorComposition(OfSeveral):
         return result
 
 
+def _are_adjoint(x: LinearOperator, y: LinearOperator) -> bool:
+    """Return whether one of two operators is known to be the adjoint of the other: by identity, not by elements."""
+    if x is y:
+        return bool(x.is_self_adjoint)
+    return any(isinstance(one, LinearOperatorAdjoint) and one.operator is other for one, other in ((x, y), (y, x)))
+
+
 @rule("adjoint", LinearOperator)
 def _(operator: LinearOperator) -> LinearOperator:
     return LinearOperatorAdjoint(operator)
@@ -305,5 +326,7 @@ def _(operator: LinearOperator) -> LinearOperator:
 
 @rule("product", LinearOperator, LinearOperator)
 def _(left: LinearOperator, right: LinearOperator) -> LinearOperator:
-    square = left._range_size == right._domain_size if None not in (left._range_size, right._domain_size) else None
-    return LinearOperatorComposition([left, right], is_non_singular=rules.invertible(left, right), is_square=square)
+    rows, columns = left.range_dimension.value, right.domain_dimension.value
+    square = rules.both("is_square", left, right) if None in (rows, columns) else rows == columns
+    hints = {"is_non_singular": rules.invertible(left, right)} if square is not False else dict.fromkeys(rules.HINTS, False)
+    return LinearOperatorComposition([left, right], **hints | {"is_square": square})

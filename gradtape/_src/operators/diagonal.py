@@ -95,7 +95,7 @@ class LinearOperatorDiag(LinearOperator):
         return cast(found, self.dtype) if self.dtype.is_complex else found
 
     def _add_to_tensor(self, x: Any) -> Any:
-        x = in_batch(x, self.batch_shape)
+        x = in_batch(x, self._batch_extents)
         return set_diag(x, diag_part(x) + self._diag)
 
     def _eigvals(self) -> Any:
@@ -117,6 +117,31 @@ class LinearOperatorDiag(LinearOperator):
         return assert_equal(imag(self._diag), zeros_like(real(self._diag)), message=message)
 
 
+def _extent(value: Any, name: str) -> Any:
+    """Return an extent that is an argument; ValueError for a vector or a negative number."""
+    if getattr(value, "ndim", 0) != 0:
+        raise ValueError(f"Argument {name} must be a 0-D Tensor.  Found: {value}")
+    found = static(value, name)
+    if found < 0:
+        raise ValueError(f"Argument {name} must be non-negative.  Found: {value}")
+    return found
+
+
+class _OfNumbers(LinearOperator):
+    """Base of operators made of no tensor, whose batch is given by its shape."""
+
+    _batch: Any
+
+    def _prepare_batch(self, batch_shape: Any) -> None:
+        self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
+        if any(extent < 0 for extent in self._batch):
+            raise ValueError(f"Argument batch_shape must be non-negative.  Found: {batch_shape}")
+
+    @public
+    def __getitem__(self, slices: Any) -> LinearOperator:
+        return type(self)(**self.parameters | {"batch_shape": zeros(list(self._batch))[slices].shape.as_list()})
+
+
 class _Scaled(LinearOperator):
     """Base of multiples of the identity; `_scale()` returns the factors."""
 
@@ -124,39 +149,35 @@ class _Scaled(LinearOperator):
 
     def _prepare(self, num_rows: Any) -> None:
         self._num_rows = num_rows
-        if getattr(num_rows, "ndim", 0) != 0:
-            raise ValueError(f"Argument num_rows must be a 0-D Tensor.  Found: {num_rows}")
-        self._rows = static(num_rows, "num_rows")
-        if self._rows < 0:
-            raise ValueError(f"Argument num_rows must be non-negative.  Found: {num_rows}")
+        self._rows = _extent(num_rows, "num_rows")
 
     def _scale(self, adjoint: bool = False) -> Any:
         raise NotImplementedError
 
     def _matmul(self, x: Any, adjoint: bool = False) -> Any:
-        return in_batch(x * self._scale(adjoint)[..., None, None], self.batch_shape)
+        return in_batch(x * self._scale(adjoint)[..., None, None], self._batch_extents)
 
     def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
-        return in_batch(rhs / self._scale(adjoint)[..., None, None], self.batch_shape)
+        return in_batch(rhs / self._scale(adjoint)[..., None, None], self._batch_extents)
 
     def _diag_part(self) -> Any:
-        return broadcast_to(self._scale()[..., None], self.shape.as_list()[:-1])
+        return broadcast_to(self._scale()[..., None], self._shape().as_list()[:-1])
 
     def _to_dense(self) -> Any:
         return diag(self._diag_part())
 
     def _add_to_tensor(self, x: Any) -> Any:
-        x = in_batch(x, self.batch_shape)
+        x = in_batch(x, self._batch_extents)
         return set_diag(x, diag_part(x) + self._scale()[..., None])
 
     def _trace(self) -> Any:
-        return self._of_each(self._scale() * cast(float(self._rows), self.dtype))
+        return self._of_each(self._scale() * cast(self._rows, self.dtype))
 
     def _determinant(self) -> Any:
-        return self._of_each(self._scale() ** cast(float(self._rows), self.dtype))
+        return self._of_each(self._scale() ** cast(self._rows, self.dtype))
 
     def _log_abs_determinant(self) -> Any:
-        return self._of_each(log(abs(self._scale())) * float(self._rows))
+        return self._of_each(log(size := abs(self._scale())) * cast(self._rows, size.dtype))
 
     def _eigvals(self) -> Any:
         return self._diag_part()
@@ -166,7 +187,7 @@ class _Scaled(LinearOperator):
         return self._of_each(size / size)
 
 
-class LinearOperatorIdentity(_Scaled):
+class LinearOperatorIdentity(_OfNumbers, _Scaled):
     """The identity of `num_rows` rows, or a batch of it.
 
     >>> tf.linalg.LinearOperatorIdentity(2).matvec([1.0, 2.0]).numpy()
@@ -193,7 +214,7 @@ class LinearOperatorIdentity(_Scaled):
             raise ValueError("An identity operator is always self-adjoint, non-singular and positive definite.")
         if not is_square:
             raise ValueError("An identity operator is always square.")
-        self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
+        self._prepare_batch(batch_shape)
         self._prepare(num_rows)
         self._begin(dtype, parameters)
 
@@ -204,7 +225,7 @@ class LinearOperatorIdentity(_Scaled):
         return TensorShape([*self._batch, self._rows, self._rows])
 
     def _matmul(self, x: Any, adjoint: bool = False) -> Any:
-        return in_batch(x, self.batch_shape)
+        return in_batch(x, self._batch_extents)
 
     def _solve(self, rhs: Any, adjoint: bool = False) -> Any:
         return self._matmul(rhs)
@@ -213,11 +234,6 @@ class LinearOperatorIdentity(_Scaled):
         return None
 
     _assert_non_singular = _assert_positive_definite = _assert_self_adjoint = _assert_nothing
-
-    @public
-    def __getitem__(self, slices: Any) -> LinearOperator:
-        batch = zeros(list(self._batch))[slices].shape
-        return LinearOperatorIdentity(self._rows, batch.as_list(), self.dtype, name=self.name)
 
 
 class LinearOperatorScaledIdentity(_Scaled):
@@ -271,10 +287,10 @@ class LinearOperatorScaledIdentity(_Scaled):
         return assert_equal(imag(self._multiplier), zeros_like(real(self._multiplier)), message=message)
 
 
-class LinearOperatorZeros(LinearOperator):
+class LinearOperatorZeros(_OfNumbers):
     """A matrix of zeros, or a batch of it.
 
-    >>> tf.linalg.LinearOperatorZeros(2, 3).matvec([1.0, 2.0, 3.0]).numpy()
+    >>> tf.linalg.LinearOperatorZeros(2, 3, is_square=False, is_self_adjoint=False).matvec([1.0, 2.0, 3.0]).numpy()
     array([0., 0.], dtype=float32)
     """
 
@@ -302,19 +318,23 @@ class LinearOperatorZeros(LinearOperator):
         if is_positive_definite or is_positive_definite is None:
             raise ValueError("A zero operator is always not positive-definite.")
         columns = num_rows if num_columns is None else num_columns
-        self._extents = static(num_rows, "num_rows"), static(columns, "num_columns")
-        self._batch = () if batch_shape is None else static_list(batch_shape, "batch_shape")
-        square = self._extents[0] == self._extents[1]
-        super().__init__(dtype, None, False, True if square and is_self_adjoint else None, False, square, name, parameters)
+        self._extents = rows, columns = _extent(num_rows, "num_rows"), _extent(columns, "num_columns")
+        if is_square and rows != columns:
+            raise ValueError(
+                f"LinearOperatorZeros initialized as is_square=True, but got num_rows({rows}) != num_columns({columns}). Pass "
+                "is_square=False and is_self_adjoint=False."
+            )
+        self._prepare_batch(batch_shape)
+        self._begin(dtype, parameters)
 
     def _shape(self) -> TensorShape:
         return TensorShape([*self._batch, *self._extents])
 
     def _to_dense(self) -> Any:
-        return zeros(self.shape.as_list(), self.dtype)
+        return zeros(self._shape().as_list(), self.dtype)
 
     def _matmul(self, x: Any, adjoint: bool = False) -> Any:
-        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self.batch_shape)
+        batch = broadcast_batches(TensorShape(extents_of(x)[:-2]), self._batch_extents)
         return zeros([*batch.as_list(), self._extents[1 if adjoint else 0], extents_of(x)[-1]], self.dtype)
 
     def _diag_part(self) -> Any:
@@ -330,7 +350,7 @@ class LinearOperatorZeros(LinearOperator):
         return log(self._of_each(0.0))
 
     def _add_to_tensor(self, x: Any) -> Any:
-        return in_batch(x, self.batch_shape)
+        return in_batch(x, self._batch_extents)
 
     def _eigvals(self) -> Any:
         return self._diag_part()
@@ -362,7 +382,7 @@ def _(operator: LinearOperatorScaledIdentity) -> LinearOperator:
 @rule("adjoint", LinearOperatorZeros)
 def _(operator: LinearOperatorZeros) -> LinearOperator:
     rows, columns = operator._extents
-    return LinearOperatorZeros(columns, rows, operator._batch, operator.dtype, is_square=rows == columns)
+    return LinearOperatorZeros(columns, rows, operator._batch, operator.dtype, **rules.hints_of(operator))
 
 
 @rule("inverse", LinearOperatorDiag)
@@ -407,8 +427,9 @@ def _(left: LinearOperator, right: LinearOperatorIdentity) -> LinearOperator:
 @rule("product", LinearOperatorZeros, LinearOperatorIdentity)
 def _(left: LinearOperator, right: LinearOperator) -> LinearOperator:
     rows, columns = left._range_size, right._domain_size
-    batch = broadcast_batches(left.batch_shape, right.batch_shape)
-    return LinearOperatorZeros(rows, columns, batch.as_list(), left.dtype, is_square=rows == columns)
+    batch = broadcast_batches(left._batch_extents, right._batch_extents)
+    square = rows == columns
+    return LinearOperatorZeros(rows, columns, batch.as_list(), left.dtype, is_self_adjoint=square, is_square=square)
 
 
 def _hints(left: LinearOperator, right: LinearOperator) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import convert_to_tensor
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.operators.base import LinearOperator
 from gradtape._src.operators.dense import LinearOperatorFullMatrix
@@ -78,11 +79,11 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     def diag_operator(self) -> LinearOperator:
         """The operator D."""
         if self._diag_update is None:
-            return LinearOperatorIdentity(self._u.shape[-1], dtype=self.dtype)
+            return LinearOperatorIdentity(extents_of(self._u)[-1], dtype=self.dtype)
         return LinearOperatorDiag(self._diag_update, is_positive_definite=self._is_diag_update_positive)
 
     def _shape(self) -> TensorShape:
-        base = self._base_operator.shape
+        base = self._base_operator._shape()
         parts = [shape_of(self._u)[:-2], shape_of(self._v)[:-2]]
         if self._diag_update is not None:
             parts.append(shape_of(self._diag_update)[:-1])

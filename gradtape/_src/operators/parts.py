@@ -8,9 +8,10 @@ from typing import Any
 from gradtape._src.core.declarations.spec import BatchableTypeSpec, TensorSpec, TypeSpec, VariableSpec
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import convert_to_tensor, is_tensor, variable_of
-from gradtape._src.core.tensors.tensor import extents_of, stated_shape
+from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.composite import CompositeTensor
+from gradtape._src.core.values.dim import Dim
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import broadcast_static_shape, broadcast_to
 from gradtape._src.ops.shapes import broadcast_shapes
@@ -28,8 +29,13 @@ def parameter(name: str, doc: str) -> Any:
 
 
 def shape_of(value: Any) -> TensorShape:
-    """Return the public shape of a parameter: extents that a function does not know are None."""
-    return value.shape if isinstance(value, Variable) else stated_shape(value.node)
+    """Return the shape of a parameter, with a Dim for an extent that a function or graph does not know."""
+    return value.shape if isinstance(value, Variable) or value.shape.rank is None else TensorShape(extents_of(value))
+
+
+def stated(shape: TensorShape) -> TensorShape:
+    """Return a shape for the user, with None for an extent that a function or graph does not know."""
+    return TensorShape(None if shape.rank is None else [None if type(n) is Dim else n for n in shape.as_list()])
 
 
 def broadcast_batches(*shapes: TensorShape) -> TensorShape:
@@ -136,8 +142,8 @@ def parameters_of(operator: Any) -> dict[str, Any]:
 
 def batch_slice(operator: Any, slices: Any) -> Any:
     """Return the operator of the part of its batch selected by `slices`."""
-    slices = slices if isinstance(slices, tuple) else (slices,)
-    batch = operator.batch_shape
+    slices = tuple(slices) if isinstance(slices, (list, tuple)) else (slices,)
+    batch = operator._batch_extents
     held = parameters_of(operator)
     ranks = operator._experimental_parameter_ndims_to_matrix_ndims
     for name, rank in ranks.items():
@@ -149,7 +155,7 @@ def batch_slice(operator: Any, slices: Any) -> Any:
 def _sliced(part: Any, rank: int, batch: TensorShape, slices: tuple[Any, ...]) -> Any:
     """Slice a part of an operator by slices of the whole batch; the part's own batch may be broadcast."""
     value: Any = part if isinstance(part, CompositeTensor) else convert_to_tensor(part)
-    own = value.batch_shape if isinstance(part, CompositeTensor) else value.shape[: value.shape.rank - rank]
+    own = value._batch_extents if isinstance(part, CompositeTensor) else shape_of(value)[: value.shape.rank - rank]
     chosen = _aligned(_one_per_axis(slices, batch.rank), batch.as_list(), own.as_list())
     if isinstance(part, CompositeTensor):
         return value[chosen] if chosen else value

@@ -92,14 +92,14 @@ class LinearOperatorHouseholder(LinearOperator):
         return self._of_each(0.0)
 
     def _trace(self) -> Any:
-        return self._of_each(float(self._domain_size or 0) - 2.0)
+        return self._of_each(cast(self._domain_size, self.dtype) - 2.0)
 
     def _diag_part(self) -> Any:
         axis = self._unit()
         return 1.0 - 2.0 * axis * conj(axis)
 
     def _eigvals(self) -> Any:
-        whole = ones(self.shape.as_list()[:-1], self.dtype)
+        whole = ones(self._shape().as_list()[:-1], self.dtype)
         return concat([-whole[..., :1], whole[..., 1:]], -1)
 
     def _cond(self) -> Any:
@@ -210,7 +210,7 @@ class LinearOperatorToeplitz(LinearOperator):
         return gather(entries, places, axis=-1)
 
     def _diag_part(self) -> Any:
-        return broadcast_to(convert_to_tensor(self._col)[..., :1], self.shape.as_list()[:-1])
+        return broadcast_to(convert_to_tensor(self._col)[..., :1], self._shape().as_list()[:-1])
 
 
 class LinearOperatorTridiag(LinearOperator):

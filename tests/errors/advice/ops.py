@@ -401,6 +401,14 @@ ROWS = [
         """,
     ),
     (
+        "tf.linalg.LinearOperatorZeros(2, 3)",
+        "tf.linalg.LinearOperatorZeros(2, 3, is_square=False, is_self_adjoint=False)",
+    ),
+    (
+        "tf.constant_initializer(3.0)([4], partition_shape=[2])",
+        "tf.constant_initializer(3.0, support_partition=True)([4], partition_shape=[2])",
+    ),
+    (
         "tf.linalg.matvec(tf.linalg.LinearOperatorIdentity(3), x3, transpose_a=True)",
         "tf.linalg.matvec(tf.linalg.LinearOperatorIdentity(3), x3, adjoint_a=True)",
     ),

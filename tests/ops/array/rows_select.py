@@ -98,6 +98,7 @@ ROWS = (
         dtypes=EVERY,
         errors=(
             (lambda: tf.boolean_mask(X, True), ValueError, "mask cannot be scalar"),
+            (lambda: tf.boolean_mask(X, [True, False], axis=-4), ValueError, "axis=-4 out of bounds"),
             (
                 lambda: tf.boolean_mask(X, [True, False], axis=1),
                 ValueError,
@@ -209,6 +210,7 @@ ROWS = (
                 r"data\.shape must start with partitions\.shape, got data\.shape = \[2,3\], partitions\.shape = \[3\]",
             ),
             (lambda: tf.dynamic_partition(X, [0, 0], 0), Invalid, "'num_partitions' of 0 must be at least minimum 1"),
+            (lambda: tf.dynamic_partition(X, tf.constant([0, 0], tf.int64), 2), ValueError, "requested dtype int32 for .* int64"),
         ),
     ),
     Row(
@@ -238,6 +240,7 @@ ROWS = (
             ),
             (lambda: tf.dynamic_stitch([[0, 1]], [[1.0]]), Invalid, r"data\[0\]\.shape = \[1\] does not start with"),
             (lambda: tf.dynamic_stitch([], []), ValueError, "lists of one length, received 0 and 0"),
+            (lambda: tf.dynamic_stitch([tf.constant([0], tf.int64)], [[1.0]]), ValueError, "requested dtype int32 for .* int64"),
         ),
     ),
     Row(

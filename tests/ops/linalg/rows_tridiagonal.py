@@ -84,7 +84,7 @@ FEW_DIAGONALS = (
         lambda bands, b: jnp.linalg.solve(dense(bands), b),
         ops=("TridiagonalSolve",),
         errors=(
-            (lambda: tf.linalg.tridiagonal_solve(tf.ones([3, 3]), tf.ones([2, 1])), Invalid, r"do not fit: for \[..., 3, m\]"),
+            (lambda: tf.linalg.tridiagonal_solve(tf.ones([3, 3]), tf.ones([2, 1])), ValueError, r"do not fit: for \[..., 3, m\]"),
         ),
     ),
     Row(

@@ -110,6 +110,22 @@ ROWS = (
         dtypes=("int32", "int64"),
     ),
     Row(
+        "histogram_fixed_width-over all integers",
+        lambda x: tf.histogram_fixed_width(x, tf.constant([-(2**31), 2**31 - 1]), nbins=2),
+        (np.array([-(2**31), 2**31 - 1, 0, 5], "int32"),),
+        lambda x: np.array([1, 3], "int32"),
+        dtypes=("int32",),
+        order=-1,
+    ),
+    Row(
+        "histogram_fixed_width-over more than the largest number",
+        lambda x: tf.histogram_fixed_width(x, tf.constant([-1e38, 3e38]), nbins=2),
+        (np.array([3e38, 100.0], "float32"),),
+        lambda x: np.array([1, 1], "int32"),
+        dtypes=("float32",),
+        order=-1,
+    ),
+    Row(
         "histogram_fixed_width_bins",
         lambda x: tf.histogram_fixed_width_bins(x, tf.constant([0.0, 5.0], x.dtype), nbins=5),
         (np.array([[-1.0, 0.0, 1.5], [2.0, 5.0, 15.0]]),),

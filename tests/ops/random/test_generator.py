@@ -253,6 +253,12 @@ def test_a_part_of_a_value():
     "call, error, message",
     [
         (lambda: tf.zeros_initializer()([2], "string"), ValueError, "expected to be numeric or boolean"),
+        (lambda: tf.ones_initializer()([2], dtpye="int32"), TypeError, "Keyword argument should be one of .* Received: dtpye"),
+        (
+            lambda: tf.constant_initializer(3.0)([4], partition_shape=[2]),
+            ValueError,
+            "doesn't support partition-related arguments",
+        ),
         (lambda: tf.random_normal_initializer()([2], "int32"), ValueError, "expected to be floating point. Received"),
         (lambda: tf.random_uniform_initializer()([2], "bool"), ValueError, "floating point or integer. Received"),
         (

@@ -43,6 +43,9 @@ def test_splits(a):
     assert parts(third) == ([], [], [4, 1])
     with pytest.raises(ValueError, match="axis is required"):
         tf.sparse.split(a, 2)
+    for axis in (2, -3):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"axis {axis} is out of range for a tensor of rank 2"):
+            tf.sparse.split(a, 2, axis)
 
 
 def test_the_largest(a, integers):
@@ -113,6 +116,13 @@ def test_edit_distance():
     assert tf.edit_distance(S([[0, 0]], ["a"], [1, 1]), S([[2, 0]], ["b"], [3, 1])).numpy().tolist() == [math.inf, 0.0, 1.0]
     with pytest.raises(TypeError, match="Hypothesis must be a SparseTensor"):
         tf.edit_distance(tf.ones([1, 1]), first)
+    for place in ([2, 0], [-1, 0]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"is out of bounds: need 0 <= index < \[2\]"):
+            tf.edit_distance(S([[0, 0], place], ["a", "b"], [2, 2]), second)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="rank at least 2"):
+        tf.edit_distance(S([[0]], ["a"], [1]), S([[0]], ["a"], [1]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected to be a string tensor but is a int32 tensor"):
+        tf.edit_distance(first, S([[0, 0]], [1], [2, 2]))
 
 
 def test_strings_are_joined(strings):
@@ -125,3 +135,38 @@ def test_strings_are_made_dense(strings):
     assert tf.function(lambda: tf.sparse.to_dense(strings))().numpy()[2, 1] == b"y"
     with pytest.raises(Invalid, match="out of order"):
         tf.sparse.to_dense(S([[1, 0], [0, 1]], ["a", "b"], [2, 2]))
+
+
+@pytest.mark.parametrize("places", [[[1, 0], [0, 1]], [[0, 1], [0, 1]]])
+def test_sets_validate_their_indices(places):
+    x = S(places, [1, 2], [2, 3])
+    for call in (tf.sets.size, lambda x, **given: tf.sets.intersection(x, x, **given)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\] = \[0,1\] is (out of order|repeated)"):
+            call(x)
+    assert tf.sets.size(x, validate_indices=False).numpy().sum() == 2
+
+
+def test_values_of_one_place_are_added_to_a_dense_tensor():
+    x = S([[0, 1], [0, 1]], [1.0, 2.0], [2, 3])
+    for total in (tf.sparse.add(x, tf.ones([2, 3])), tf.sparse.add(tf.ones([2, 3]), x)):
+        assert total.numpy().tolist() == [[1.0, 4.0, 1.0], [1.0, 1.0, 1.0]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"shapes do not match: \[2,3\] and \[1,3\]"):
+        tf.sparse.add(x, tf.ones([1, 3]))
+
+
+@pytest.mark.parametrize("place", [[5, 1], [1, 7], [-1, 1]])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s: tf.sparse.split(s, 2, 0),
+        lambda s: tf.sparse.reduce_max(s, 0),
+        lambda s: tf.sparse.maximum(s, s),
+        lambda s: tf.sparse.fill_empty_rows(s, 1),
+        lambda s: tf.sparse.to_indicator(s, 4),
+        lambda s: tf.sets.size(s),
+        lambda s: tf.sets.union(s, s, validate_indices=False),
+    ],
+)
+def test_an_index_outside_of_the_shape(call, place):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\] = .* is out of bounds: need 0 <= index < \[2,3\]"):
+        call(S([[0, 0], place], [1, 2], [2, 3]))

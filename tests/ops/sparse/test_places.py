@@ -98,6 +98,8 @@ def test_gradients_go_to_the_values(call, gradient):
         ),
         (lambda s: tf.sparse.concat(0, [s, tf.sparse.expand_dims(s)]), Invalid, "expected 2 but got 3 at position 1"),
         (lambda s: tf.sparse.concat(0, []), ValueError, "at least one SparseTensor"),
+        (lambda s: tf.sparse.map_values(tf.add, s, tf.sparse.eye(2, 3)), Invalid, "Mismatched shapes!"),
+        (lambda s: tf.sparse.map_values(tf.add, s, tf.sparse.reorder(s)), Invalid, "Mismatched indices!"),
         (lambda s: tf.sparse.map_values(tf.add, 1.0, 2.0), ValueError, "No SparseTensor in argument list of map_values"),
         (lambda s: tf.sparse.map_values(tf.add, s, tf.sparse.transpose(s)), Invalid, "Mismatched shapes!"),
         (lambda s: tf.sparse.add(1.0, 2.0), TypeError, "At least one input should be SparseTensor"),
@@ -107,3 +109,10 @@ def test_gradients_go_to_the_values(call, gradient):
 def test_bad_calls(call, error, message):
     with pytest.raises(error, match=message):
         call(matrix())
+
+
+@pytest.mark.parametrize("shape", [[3, 0], [0, 5], [-1, 3], [0]])
+def test_nothing_has_another_shape(shape):
+    nothing = tf.SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0, np.float32), [0, 3])
+    found = tf.sparse.reshape(nothing, shape)
+    assert found.indices.shape == (0, len(shape)) and found.dense_shape.numpy().tolist() == [max(extent, 0) for extent in shape]

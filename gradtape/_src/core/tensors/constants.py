@@ -232,7 +232,7 @@ def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
         return ValueError("Can't convert Python sequence with mixed types to Tensor. Give values of one type.")
     if any(issubclass(k, (np.datetime64, np.timedelta64)) for k in kinds):
         return ValueError("Failed to convert a NumPy array to a Tensor (Unsupported numpy type: datetime64).")
-    if _is_rectangular(value):
+    if _shape(value) is not None:
         return ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.")
     return ValueError(
         f"Can't convert non-rectangular Python sequence to Tensor.\nAll rows must have the same length: {str(value)[:80]}"
@@ -249,13 +249,14 @@ def _no_array(array: np.ndarray) -> Exception:
     return ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {array.dtype}).")
 
 
-def _is_rectangular(value: Any) -> bool:
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of nested lists and arrays; None if they are not rectangular."""
     if not isinstance(value, (list, tuple)):
-        return True
-    nested = [isinstance(item, (list, tuple)) for item in value]
-    if any(nested):
-        return all(nested) and len({len(item) for item in value}) == 1 and all(map(_is_rectangular, value))
-    return True
+        return np.shape(value)
+    shapes = set(map(_shape, value))
+    if len(shapes) > 1 or None in shapes:
+        return None
+    return (len(value), *(shapes.pop() or () if shapes else ()))
 
 
 def _out_of_range(value: Any) -> ValueError:

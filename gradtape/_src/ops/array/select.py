@@ -20,10 +20,10 @@ from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, 
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import unknown
-from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
+from gradtape._src.ops.array.gather import _gather, is_outside, outside, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import BOOL, REAL, blank, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import BOOL, REAL, blank, bounded_axis, broadcast_shapes, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -101,8 +101,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     array([1., 3.], dtype=float32)
     """
     x, mask = as_tensor(tensor), as_tensor(mask)
-    axis = 0 if axis is None else static(axis, "axis")
-    axis += x.ndim if axis < 0 else 0
+    axis = 0 if axis is None else bounded_axis(static(axis, "axis"), x.ndim)
     if not mask.ndim:
         raise ValueError("mask cannot be scalar. Give a mask with at least one axis, or use tf.where.")
     behind = axis + mask.ndim
@@ -257,11 +256,6 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
 # Partitions
 
 
-def _as_indices(x):
-    """Convert `x` to a Tensor; values without a dtype, such as an empty list, become int32."""
-    return tensor(x, hint=dtypes.int32)
-
-
 def _partitioned(data, partitions, order, counts):
     row = data.shape[partitions.ndim :]
     return tuple([aval((count, *row), data.dtype) for count in counts])
@@ -284,13 +278,12 @@ def _(*dy, data, order):
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
     """Split `data` into a list of `num_partitions` tensors: row i goes to part `partitions[i]`. The shape of `partitions`
-    (integers) is a prefix of data's shape, and i an index into it.
+    (int32) is a prefix of data's shape, and i an index into it.
 
     >>> [part.numpy().tolist() for part in tf.dynamic_partition([1.0, 2.0, 3.0], [0, 1, 0], 2)]
     [[1.0, 3.0], [2.0]]
     """
-    x, partitions = tensor(data), _as_indices(partitions)
-    require_indices(partitions.node.aval)
+    x, partitions = tensor(data), tensor(partitions, dtypes.int32)
     count = static(num_partitions, "num_partitions")
     if count < 1:
         raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1.")
@@ -336,16 +329,16 @@ def dynamic_stitch(indices, data, name=None) -> Tensor:
     """Return the tensor whose row `indices[i][j]` is `data[i][j]`, the inverse of `dynamic_partition`.
 
     Of several rows with one index the last one is used, and only it gets a gradient. Rows without an index are 0.
+    `indices` are int32.
 
     >>> tf.dynamic_stitch([[0, 2], [1]], [[1.0, 3.0], [2.0]]).numpy()
     array([1., 2., 3.], dtype=float32)
     """
-    indices, data = [_as_indices(i) for i in indices], [tensor(d) for d in data]
+    indices, data = [tensor(i, dtypes.int32) for i in indices], [tensor(d) for d in data]
     if len(indices) != len(data) or not data:
         raise ValueError(f"indices and data must be lists of one length, received {len(indices)} and {len(data)}.")
     rows = []
     for i, (index, values) in enumerate(zip(indices, data, strict=True)):
-        require_indices(index.node.aval)
         shape = values.node.aval.shape
         if shape[: index.ndim] != index.node.aval.shape:
             raise invalid_for(

@@ -131,7 +131,7 @@ def _solve_rule(diagonals, rhs, partial_pivoting, perturb_singular):
     if diagonals.shape[-2] != 3:
         raise invalid(f"Expected diagonals of shape [..., 3, m], received {plain(diagonals.shape)}.")
     if diagonals.shape[:-2] != rhs.shape[:-2] or diagonals.shape[-1] != rhs.shape[-2]:
-        raise invalid(
+        raise ValueError(
             f"diagonals {plain(diagonals.shape)} and rhs {plain(rhs.shape)} do not fit: for [..., 3, m] rhs must be [..., m, k]."
         )
     return rhs

@@ -139,9 +139,9 @@ def _histogram_fault(values, value_range, nbins, dtype):
     instead="try a soft one, of tf.exp(-(x - center) ** 2)",
 )  # fmt: skip
 def _histogram(values, value_range, *, nbins, dtype):
-    lowest, highest = value_range[0], value_range[1]
-    width = (highest - lowest).astype(jnp.float64) / nbins
-    offset = jnp.maximum(values.reshape(-1), lowest).astype(jnp.float64) - lowest.astype(jnp.float64)
+    lowest, highest = value_range.astype(jnp.float64)
+    width = highest / nbins - lowest / nbins  # the range itself may be larger than the largest number
+    offset = jnp.maximum(values.reshape(-1).astype(jnp.float64), lowest) - lowest
     place = jnp.minimum(offset / width, nbins - 1).astype(jnp.int32)
     return at(jnp.zeros(nbins, dtype=dtype))[place].add(jnp.ones(place.shape, dtype=dtype), mode="promise_in_bounds")
 

@@ -30,7 +30,7 @@ def _picked_aval(input, filter, values, **geometry):
 
 
 def _ways(shape, filter_shape, strides, rates, padding):
-    return sweeps(shape, filter_shape[:2], strides, padding, (), "NHWC", rates)
+    return sweeps(shape, filter_shape[:2], strides, padding, (), "NHWC", rates, fits=False)
 
 
 def _candidates(input, filter, ways):

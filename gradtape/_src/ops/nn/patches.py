@@ -12,7 +12,7 @@ from gradtape._src.ops.shapes import COMPLEX, REAL, require
 
 
 def _ways(shape, ksizes, strides, rates, padding):
-    return sweeps(shape, ksizes[1:-1], strides, padding, (), CHANNELS_LAST[len(shape) - 2], rates)
+    return sweeps(shape, ksizes[1:-1], strides, padding, (), CHANNELS_LAST[len(shape) - 2], rates, fits=False)
 
 
 def _patches(x, ways):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
@@ -82,11 +83,13 @@ def channels_last(data_format):
     return last, [last.index(axis) for axis in range(len(last))]
 
 
-def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations):
+def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations, fits=True):
     """Return a Sweep for each spatial axis of images of `shape`; InvalidArgumentError if the window does not fit.
 
-    `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis.
+    `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis. A window that is
+    larger by less than a stride stops nowhere; where it `fits`, that is an error in a function, as in TensorFlow.
     """
+    strict = fits and hooks.core.tracing()
     result = []
     for axis, extent in zip(spatial_axes(data_format)[0], extents, strict=True):
         size, stride, dilation = shape[axis], strides[axis], dilations[axis]
@@ -99,11 +102,13 @@ def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dil
             low, high = explicit_paddings[2 * axis : 2 * axis + 2] if padding == "EXPLICIT" else (0, 0)
             room = size + low + high - reach + stride
             out = room // stride
+            advice = f"The window is larger than axis {axis} of {plain(shape)}: use padding='SAME', or a smaller window."
+            if strict and xla.surely(operator.lt, room, stride):
+                raise invalid(f"Negative dimension size caused by subtracting {reach} from {size + low + high}. {advice}")
             if xla.surely(operator.le, room, -stride):
                 raise invalid(
                     f"Computed output size would be negative: {-(-room // stride)} [input_size: {size + low + high}, "
-                    f"effective_filter_size: {reach}, stride: {stride}]. The window is larger than axis {axis} of "
-                    f"{plain(shape)}: use padding='SAME', or a smaller window."
+                    f"effective_filter_size: {reach}, stride: {stride}]. {advice}"
                 )
             out = xla.larger(0, out)
         result.append(Sweep(axis, size, extent, stride, dilation, low, out))

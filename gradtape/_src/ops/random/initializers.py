@@ -7,6 +7,8 @@ from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random.draws import normal, stateless_normal, stateless_uniform, uniform
 
+PARTITION = "partition_shape", "partition_offset"
+
 
 class Initializer:
     """A function of a shape and a dtype that returns a tensor; `from_config(get_config())` creates an equal one."""
@@ -25,7 +27,9 @@ class Initializer:
 
 
 def _extents(shape, kwargs):
-    """Return the shape to create, or that of a partition if one is given."""
+    """Return the shape to create, or that of a partition if one is given; TypeError for other keywords."""
+    if other := kwargs.keys() - PARTITION:
+        raise TypeError(f"Keyword argument should be one of {list(PARTITION)}. Received: {', '.join(sorted(other))}.")
     return TensorShape(kwargs.get("partition_shape", shape)).as_list()
 
 
@@ -78,6 +82,8 @@ class constant_initializer(Initializer):
 
     @public
     def __call__(self, shape, dtype=None, **kwargs):
+        if kwargs.keys() & set(PARTITION) and not self._support_partition:
+            raise ValueError("Constant initializer doesn't support partition-related arguments: give it support_partition=True.")
         return constant(self.value, None if dtype is None else dtypes.as_dtype(dtype), _extents(shape, kwargs))
 
 

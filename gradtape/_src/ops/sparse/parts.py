@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid_for
+from gradtape._src.core.base.errors import invalid_dtype, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static, static_list, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
@@ -16,12 +16,16 @@ from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat as joined
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape
 from gradtape._src.ops.math import arithmetic, elementary, segment
-from gradtape._src.ops.shapes import plain
-from gradtape._src.ops.sparse.tensor import SparseTensor, _sparse_to_dense, required, to_dense
+from gradtape._src.ops.shapes import axis_of, plain
+from gradtape._src.ops.sparse.tensor import SparseTensor, _sparse_to_dense, inside, required, to_dense
 
 
 def _places(x):
     return to_numpy(x.indices.node)
+
+
+def _inside(x, type):
+    return inside(_places(x), x._extents, type)
 
 
 def _chosen(x, kept, moved, shape):
@@ -65,9 +69,10 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
             raise ValueError(f"{what} is required")
     x, count = required(sp_input), static(num_split, "num_split")
     extents = list(x._extents)
-    axis = static(axis, "axis") % len(extents)
+    axis = axis_of(static(axis, "axis"), len(extents))
     if not 0 < count <= extents[axis]:
         raise invalid_for("SparseSplit", f"Input num_split should be in [1, {extents[axis]}], received {count}.")
+    _inside(x, "SparseSplit")
     parts, begin = [], 0
     for number in range(count):
         width = extents[axis] // count + (number < extents[axis] % count)
@@ -86,7 +91,7 @@ def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=
     array([-5, -3,  0], dtype=int32)
     """
     x = required(sp_input)
-    rank, places = len(x._extents), _places(x)
+    rank, places = len(x._extents), _inside(x, "SparseReduceMax")
     named = range(rank) if axis is None else static_list(axis, "axis")
     for given in named:
         if not -rank <= given < rank:
@@ -115,7 +120,7 @@ def _extremum(function, type):
             if not same:
                 shapes = [" ".join(map(str, extents)) for extents in (a._extents, b._extents)]
                 raise invalid_for(type, f"Operands do not have the same {what}; got shapes: {shapes[0]} and {shapes[1]}")
-        flat = [np.ravel_multi_index(tuple(_places(x).T), tuple(a._extents)) for x in (a, b)]
+        flat = [np.ravel_multi_index(tuple(_inside(x, type).T), tuple(a._extents)) for x in (a, b)]
         union = np.unique(np.concatenate(flat))
         values = [_at(x.values, places, union) for x, places in zip((a, b), flat, strict=True)]
         places = np.stack(np.unravel_index(union, tuple(a._extents)), 1).astype(np.int64)
@@ -185,7 +190,7 @@ def fill_empty_rows(sp_input, default_value, name=None):
     ([[0, 7], [9, 0]], [False, True])
     """
     x = required(sp_input)
-    places, value = _places(x), tensor(default_value, x.dtype)
+    places, value = _inside(x, "SparseFillEmptyRows"), tensor(default_value, x.dtype)
     empty = np.bincount(places[:, 0], minlength=x._extents[0]) == 0
     added = np.zeros((int(empty.sum()), len(x._extents)), np.int64)
     added[:, 0] = np.flatnonzero(empty)
@@ -204,7 +209,7 @@ def to_indicator(sp_input, vocab_size, name=None):
     [[True, False, True], [False, False, False]]
     """
     x, size = required(sp_input), static(vocab_size, "vocab_size")
-    values, places = to_numpy(x.values.node), _places(x)
+    values, places = to_numpy(x.values.node), _inside(x, _sparse_to_dense.op.type)
     found = np.zeros((*x._extents[:-1], size), bool)
     if ((values < 0) | (values >= size)).any():
         raise invalid_for(_sparse_to_dense.op.type, f"Indices are not valid (out of bounds).  Shape: {plain(found.shape)}")
@@ -265,9 +270,10 @@ def _distance(first, second):
 
 @public
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
-    """Return Levenshtein's distance between the rows (the last axis) of two SparseTensors, float32.
+    """Return Levenshtein's distance between the rows (the last axis) of two SparseTensors of one dtype and rank, float32.
 
-    With `normalize` it is divided by the length of the truth. For an empty truth it is infinite, or 0 if both are empty.
+    The rank is 2 or more. With `normalize` it is divided by the length of the truth. For an empty truth it is infinite, or 0 if
+    both are empty.
 
     >>> words = [tf.sparse.from_dense([list(word)]) for word in ("kitten", "sitting")]
     >>> print(tf.edit_distance(*words, normalize=False).numpy())
@@ -276,8 +282,15 @@ def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     hypothesis, truth = required(hypothesis, "Hypothesis"), required(truth, "Truth")
     if len(hypothesis._extents) != len(truth._extents):
         raise invalid_for("EditDistance", "Expected hypothesis and truth to have matching ranks.")
-    shape = np.stack([np.array(x._extents[:-1]) for x in (hypothesis, truth)]).max(0, initial=0).tolist()
-    rows = [_rows_of(x) for x in (hypothesis, truth)]
+    if len(truth._extents) < 2:
+        raise invalid_for("EditDistance", f"Input SparseTensors must have rank at least 2, but truth has {len(truth._extents)}.")
+    if truth.dtype != hypothesis.dtype:
+        raise invalid_dtype(
+            f"cannot compute EditDistance as input #4(zero-based) was expected to be a {hypothesis.dtype.name} tensor but is a "
+            f"{truth.dtype.name} tensor: tf.cast one of them. [Op:EditDistance]"
+        )
+    shape = np.stack([np.array(x._extents[:-1]) for x in (hypothesis, truth)]).max(0).tolist()
+    rows = [_rows_of(x, shape) for x in (hypothesis, truth)]
     found = np.zeros(shape, np.float32)
     for place in rows[0].keys() | rows[1].keys():
         first, second = (of.get(place, []) for of in rows)
@@ -286,8 +299,8 @@ def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     return host_constant(found)
 
 
-def _rows_of(x):
-    rows = {}
-    for place, value in zip(_places(x).tolist(), to_numpy(x.values.node).tolist(), strict=True):
-        rows.setdefault(tuple(place[:-1]), []).append(value)
+def _rows_of(x, shape):
+    rows, places = {}, inside(_places(x)[:, :-1], shape, "EditDistance")
+    for place, value in zip(places.tolist(), to_numpy(x.values.node).tolist(), strict=True):
+        rows.setdefault(tuple(place), []).append(value)
     return rows

@@ -9,10 +9,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.public import public
-from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor
-from gradtape._src.core.tensors.tensor import extents_of
+from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
+from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import gather
@@ -26,7 +26,7 @@ from gradtape._src.ops.math.cumulative import cumsum
 from gradtape._src.ops.math.rounding import floordiv, floormod
 from gradtape._src.ops.math.segment import segment_sum, take_rows
 from gradtape._src.ops.shapes import axis_of, plain
-from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue, flat_places, required, to_dense
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorValue, flat_places, reduce_sum, required
 
 
 def _in_order(x, indices, shape):
@@ -92,7 +92,7 @@ def reshape(sp_input, shape, name=None):
             f"input_shape={plain(x._extents)} output_shape={plain(shape)}"
         )
     places, strides = flat_places(x.indices, x._extents), list(accumulate([1, *shape[:0:-1]], operator.mul))[::-1]
-    columns = [floormod(floordiv(places, stride), max(extent, 1)) for stride, extent in zip(strides, shape, strict=True)]
+    columns = [floormod(floordiv(places, max(stride, 1)), max(extent, 1)) for stride, extent in zip(strides, shape, strict=True)]
     return SparseTensor(stack(columns, axis=1), x.values, shape)
 
 
@@ -105,7 +105,7 @@ def expand_dims(sp_input, axis=None, name=None):
     """
     x = required(sp_input)
     shape = list(x._extents)
-    at = axis_of(-1 if axis is None else axis, len(shape) + 1)
+    at = axis_of(-1 if axis is None else static(axis, "axis"), len(shape) + 1)
     left, right = _columns(x.indices, range(at)), _columns(x.indices, range(at, len(shape)))
     new = host_constant(np.zeros([extents_of(x.indices)[0], 1], np.int64))
     return SparseTensor(joined([left, new, right], 1), x.values, [*shape[:at], 1, *shape[at:]])
@@ -165,9 +165,13 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
 
 @public
 def values_at_places_of(first, other):
-    """Return the values of a SparseTensor; InvalidArgumentError unless its shape and number of elements are those of `first`."""
+    """Return the values of a SparseTensor; InvalidArgumentError unless its shape and indices are those of `first`."""
     if other._extents != first._extents or extents_of(other.indices) != extents_of(first.indices):
         raise invalid(f"Mismatched shapes! {plain(first._extents)} and {plain(other._extents)}: all have the same places.")
+    if other.indices.node is not first.indices.node:
+        own, others = to_numpy(first.indices.node), to_numpy(other.indices.node)
+        if (own != others).any():
+            raise invalid(f"Mismatched indices! {plain(own)} and {plain(others)}: all have the same places.")
     return other.values
 
 
@@ -200,8 +204,8 @@ def eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
     >>> tf.sparse.eye(2).indices.numpy().tolist()
     [[0, 0], [1, 1]]
     """
-    rows = int(num_rows)
-    columns = rows if num_columns is None else int(num_columns)
+    rows = static(num_rows, "num_rows")
+    columns = rows if num_columns is None else static(num_columns, "num_columns")
     diagonal = np.arange(min(rows, columns), dtype=np.int64)
     return SparseTensor(host_constant(np.stack([diagonal, diagonal], 1)), ones([len(diagonal)], dtype), [rows, columns])
 
@@ -220,7 +224,10 @@ def add(a, b, threshold=0):
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
-        dense = [to_dense(x, validate_indices=False) if isinstance(x, SparseTensor) else tensor(x) for x in (a, b)]
+        dense = [reduce_sum(x, ()) if isinstance(x, SparseTensor) else tensor(x) for x in (a, b)]
+        shapes = list(map(extents_of, dense))
+        if shapes[0] != shapes[1]:
+            raise invalid_for("SparseTensorDenseAdd", f"Operands' shapes do not match: {plain(shapes[0])} and {plain(shapes[1])}")
         return plus(*dense)
     for i, (extent, other) in enumerate(zip(a._extents, b._extents, strict=True)):
         if extent != other:

@@ -9,19 +9,20 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import extents_of, to_numpy
 from gradtape._src.ops.array.shape import host_constant, plain
-from gradtape._src.ops.sparse.tensor import SparseTensor, required
+from gradtape._src.ops.sparse.tensor import SparseTensor, inside, required
 
 KINDS = frozenset("int8 int16 int32 int64 uint8 uint16 string".split())
 
 
-def _sets_of(x):
+def _sets_of(x, type, ordered):
     """Return `(shape, sets)`: the shape before the last axis, and the sets by index into it."""
     values = to_numpy((x.values if isinstance(x, SparseTensor) else x).node)
     shape = tuple(extents_of(x))
     if len(shape) < 2:
         raise invalid(f"Shape {plain(shape)} has rank {len(shape)} < 2: the last axis is the set, those before it say which.")
     if isinstance(x, SparseTensor):
-        shape, places = tuple(to_numpy(x.dense_shape.node).tolist()), to_numpy(x.indices.node).tolist()
+        shape = tuple(to_numpy(x.dense_shape.node).tolist())
+        places = inside(to_numpy(x.indices.node), shape, type, ordered).tolist()
     else:
         places, values = [*np.ndindex(*shape)], values.reshape(-1)
     sets: dict[tuple[int, ...], set[object]] = {}
@@ -37,12 +38,12 @@ def _operand(x):
     return x
 
 
-def _combined(function, a, b):
+def _combined(function, a, b, ordered):
     """Combine the sets of `a` and `b` at each index by `function`, to a SparseTensor of sorted values."""
     a, b = _operand(a), _operand(b)
     if a.dtype != b.dtype:
         raise TypeError(f"Types don't match, {a.dtype!r} vs {b.dtype!r}.")
-    (shape, left), (other, right) = _sets_of(a), _sets_of(b)
+    (shape, left), (other, right) = [_sets_of(x, "SetOperation", ordered) for x in (a, b)]
     if shape != other:
         raise invalid(f"Mismatched shapes {plain(shape)} vs {plain(other)}: all axes but the last are the same in both.")
     places, values, longest = [], [], 0
@@ -69,7 +70,7 @@ def intersection(a, b, validate_indices=True):
     array([[1, 3],
            [5, 0]], dtype=int32)
     """
-    return _combined(operator.and_, a, b)
+    return _combined(operator.and_, a, b, validate_indices)
 
 
 @public
@@ -79,7 +80,7 @@ def union(a, b, validate_indices=True):
     >>> tf.sparse.to_dense(tf.sets.union([[1, 2]], [[2, 3]])).numpy().tolist()
     [[1, 2, 3]]
     """
-    return _combined(operator.or_, a, b)
+    return _combined(operator.or_, a, b, validate_indices)
 
 
 @public
@@ -89,7 +90,7 @@ def difference(a, b, aminusb=True, validate_indices=True):
     >>> tf.sparse.to_dense(tf.sets.difference([[1, 2]], [[2, 3]])).numpy().tolist()
     [[1]]
     """
-    return _combined(operator.sub if aminusb else lambda x, y: y - x, a, b)
+    return _combined(operator.sub if aminusb else lambda x, y: y - x, a, b, validate_indices)
 
 
 @public
@@ -99,7 +100,7 @@ def size(a: SparseTensor, validate_indices=True):
     >>> tf.sets.size(tf.sets.union([[1, 2]], [[2, 3]])).numpy()
     array([3], dtype=int32)
     """
-    shape, sets = _sets_of(_operand(required(a)))
+    shape, sets = _sets_of(_operand(required(a)), "SetSize", validate_indices)
     counts = np.zeros(shape, np.int32)
     for place, found in sets.items():
         counts[place] = len(found)

@@ -58,11 +58,9 @@ class SparseTensor:
 
     @public
     def __init__(self, indices, values, dense_shape):
-        indices, values = _index_tensor(indices, "indices", 2), tensor(values)
-        dense_shape = _index_tensor(dense_shape, "dense_shape", 1)
+        indices, dense_shape = _index_tensor(indices, "indices", 2), _index_tensor(dense_shape, "dense_shape", 1)
+        values = _of_rank(tensor(values), 1, "values is a vector, with a value for each of the indices.")
         stored = stated_shape(values.node)
-        if not stored.is_compatible_with([None]):
-            raise ValueError(f"Shape {stored} must have rank 1: values is a vector, with a value for each of the indices.")
         extents = _extents_of(dense_shape)
         places = stated_shape(indices.node)
         count, rank = places.as_list() if places.rank else (None, None)
@@ -257,8 +255,16 @@ def _index_tensor(value, what, rank):
         x = tensor(value, dtypes.int64)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    if not (shape := stated_shape(x.node)).is_compatible_with([None] * rank):
-        raise ValueError(f"Shape {shape} must have rank {rank}: {what} is a {'matrix' if rank == 2 else 'vector'}.")
+    return _of_rank(x, rank, f"{what} is a {'matrix' if rank == 2 else 'vector'}.")
+
+
+def _of_rank(x, rank, advice):
+    """Return a tensor whose rank is known from now on, also in a graph that does not know its shape; ValueError for another."""
+    shape = stated_shape(x.node)
+    if not shape.is_compatible_with([None] * rank):
+        raise ValueError(f"Shape {shape} must have rank {rank}: {advice}")
+    if shape.rank is None:
+        x.set_shape([None] * rank)
     return x
 
 
@@ -301,6 +307,13 @@ def _misplaced(indices, shape):
         f"{_place(i, indices[i])} is out of order. Many sparse ops require sorted indices. Sort them, and the values with "
         "them, in row-major order, or give validate_indices=False."
     )
+
+
+def inside(indices, shape, type, ordered=False):
+    """Return the array `indices`; InvalidArgumentError of the op `type` for one outside of `shape`, or out of order."""
+    if _are_misplaced(indices, shape, ordered):
+        raise invalid_for(type, _misplaced(indices, shape))
+    return indices
 
 
 # ---------------------------------------------------------------------------------------------------------------------
