@@ -21,6 +21,7 @@ from gradtape._src.ops.math.arithmetic import abs as abs_
 from gradtape._src.ops.math.compare import logical_and
 from gradtape._src.ops.math.elementary import exp, log, log1p
 from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.math.slopes import elementwise
 from gradtape._src.ops.math.special import sigmoid
 from gradtape._src.ops.nn.activation import relu
 from gradtape._src.ops.nn.softmax import _log_softmax, _softmax, class_axis, exponentials
@@ -207,19 +208,14 @@ def _both(labels, logits, what):
 # Sigmoid cross-entropies and other losses
 
 
-@op(
-    "SigmoidCrossEntropyWithLogits", infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
-    saves="labels logits", flops=4, traits="own",
+@elementwise(
+    "SigmoidCrossEntropyWithLogits", slope=(lambda logits: -logits, lambda labels, logits: sigmoid(logits) - labels),
+    infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)), flops=4, traits="own",
 )  # fmt: skip
 def _sigmoid_cross_entropy(labels, logits):
     p, z = wide(labels), wide(logits)
     loss = jnp.maximum(z, 0) - z * p + jnp.log1p(jnp.exp(-jnp.abs(z)))
     return loss.astype(logits.dtype)
-
-
-@gradient(_sigmoid_cross_entropy)
-def _(dy, labels, logits, needs_labels, needs_logits):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
-    return -dy * logits if needs_labels else None, dy * (sigmoid(logits) - labels) if needs_logits else None
 
 
 def _alike(labels, logits, what):
