@@ -98,8 +98,8 @@ def _is_branch(scope: Any) -> bool:
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
     """Return the error for an index out of range: OutOfRangeError in eager code, InvalidArgumentError in a function."""
     if executing_eagerly():
-        return OutOfRangeError(None, None, why)
-    return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")
+        return OutOfRangeError.saying(why)
+    return InvalidArgumentError.saying(f"Trying to {what} element {at} in a list with {count} elements. {why}")
 
 
 class TensorArraySpec(TypeSpec):
