@@ -36,7 +36,7 @@ from gradtape._src.ops.array.shape import (
 from gradtape._src.ops.math.arithmetic import QUOTIENT
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import INDEX, NUMERIC, broadcast_shapes, require
 
 
 def _like(input, value, dtype):
@@ -279,15 +279,9 @@ def _between_numbers(start, stop, count, dtype):
 # ---------------------------------------------------------------------------------------------------------------------
 # From indices
 
-_CLASSES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
-
 
 def _one_hot_aval(indices, on_value, off_value, depth, axis):
-    if indices.type not in _CLASSES:
-        raise invalid_dtype(
-            f"Value for attr 'TI' of {spoken(indices.type.name)} is not in the list of allowed values: uint8, int8, "
-            f"int32, int64. Cast the indices."
-        )
+    require(indices, ("uint8", "int8", *INDEX), "TI")
     for what, value in (("on_value", on_value), ("off_value", off_value)):
         if value.ndim:
             raise invalid(f"{what} must be a scalar, but got: {plain(value.shape)}: give one number for all classes.")

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jax.custom_batching import custom_vmap
 
-from gradtape._src.core.base.errors import invalid_dtype, invalid_for
+from gradtape._src.core.base.errors import invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp, lax
@@ -18,19 +18,14 @@ from gradtape._src.core.tensors.tensor import Tensor, emit
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, host_shape, plain
-from gradtape._src.ops.shapes import same, spoken
+from gradtape._src.ops.shapes import INDEX, require, same
 
-INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 NARROW = 16  # elements of a row below which those of mapped gradients are added up side by side
 
 
 def require_indices(indices):
     """Raise InvalidArgumentError unless the Aval `indices` has one of the dtypes that `gather` accepts for indices."""
-    if indices.dtype not in INDICES:
-        raise invalid_dtype(
-            f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
-            f"int32, int64. Cast the indices, or give an empty list of them a dtype."
-        )
+    require(indices, ("int16", *INDEX), "Tindices")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.gather import _gather, is_outside, outside, require_indices, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import BOOL, REAL, blank, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import BOOL, INDEX, REAL, blank, broadcast_shapes, named_dtype, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -209,9 +209,7 @@ def _vector(x, what):
 
 def _index_type(out_idx):
     """Convert `out_idx` to NumPy's dtype: int32 (None, too) or int64."""
-    out_idx = dtypes.int32 if out_idx is None else out_idx
-    require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
-    return dtypes.as_dtype(out_idx).numpy
+    return named_dtype(dtypes.int32 if out_idx is None else out_idx, INDEX, "out_idx")
 
 
 @public

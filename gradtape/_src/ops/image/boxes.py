@@ -17,8 +17,7 @@ from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.math.arithmetic import maximum, minimum
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.math.rounding import ceil, floor
-from gradtape._src.ops.nn.window import one_of
-from gradtape._src.ops.shapes import require
+from gradtape._src.ops.shapes import one_of, require
 
 SINGLE = np.dtype(np.float32)
 WHOLE = np.dtype(np.int32)
@@ -227,4 +226,4 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     except InvalidArgumentError as error:
         if OUTSIDE not in error.message:
             raise
-        raise OutOfRangeError(None, None, error.message) from None
+        raise OutOfRangeError.saying(error.message) from None

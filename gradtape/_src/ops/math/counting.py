@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_dtype
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import guard, guarded, not_differentiable, op
 from gradtape._src.core.platform.arrays import at, jnp
@@ -18,7 +18,7 @@ from gradtape._src.ops.math.arithmetic import truediv
 from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.math.rounding import floor
 from gradtape._src.ops.math.segment import unsorted_segment_sum
-from gradtape._src.ops.shapes import INDEX, require
+from gradtape._src.ops.shapes import INDEX, named_dtype, require
 
 WEIGHTS = ("int32", "int64", "float32", "float64")
 
@@ -112,8 +112,6 @@ def bincount(
 
 def _histogram_rule(values, value_range, nbins, dtype):
     require(values, WEIGHTS)
-    if dtype.name not in INDEX:
-        raise invalid_dtype(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: int32, int64.")
     if value_range.shape != (2,):
         raise invalid(f"value_range should be a vector of 2 elements. Received shape {plain(value_range.shape)}.")
     if nbins <= 0:
@@ -159,8 +157,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, na
     >>> tf.histogram_fixed_width([-1.0, 0.5, 3.0, 9.0], [0.0, 4.0], nbins=4).numpy()
     array([2, 0, 0, 2], dtype=int32)
     """
-    counts = dtypes.as_dtype(dtype).numpy
-    return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=counts)
+    return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=named_dtype(dtype, INDEX, "dtype"))
 
 
 @public

@@ -8,15 +8,13 @@ from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import reshape, zeros
-from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.shapes import FLOATING, axis_of, one_of, require
 
-FLOATS = ("bfloat16", "float16", "float32", "float64")
 ROUNDINGS = {"HALF_TO_EVEN": lambda x: jnp.round(x), "HALF_UP": lambda x: jnp.floor(x + jnp.asarray(0.5, x.dtype))}
 
 
 def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
-    if input.type.name not in FLOATS:
-        raise invalid(f"Value for attr 'T' of {input.type.name} is not in the list of allowed values: {', '.join(FLOATS)}")
+    require(input, FLOATING)
     if not 0 < num_bits < (62 if signed_input else 63):
         raise invalid(f"num_bits is out of range: {num_bits} with signed_input {int(signed_input)}")
     ends = () if axis is None else (input.shape[axis],)
@@ -77,10 +75,7 @@ def _(dy, input, input_min, input_max, *, axis):  # the ends get 0, as in Tensor
 
 
 def _call(kind, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
-    if round_mode not in ROUNDINGS:
-        raise invalid(
-            f"Value for attr 'round_mode' of {round_mode!r} is not in the list of allowed values: {', '.join(ROUNDINGS)}"
-        )
+    one_of(round_mode, ROUNDINGS, "round_mode")
     x = tensor(input, None if is_tensor(input) or hasattr(input, "dtype") else "float32")
     return kind(
         x,
