@@ -17,7 +17,7 @@ from gradtape._src.core.declarations.define import AT_ONCE, gradient, op, ran
 from gradtape._src.core.declarations.spec import TypeSpec
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform.arrays import jnp, lax
-from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.op import Op, Refusals, define
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.tensors.scopes import executing_eagerly
@@ -41,12 +41,9 @@ def _write(buffer: Any, value: Any, index: Any) -> Any:
     return lax.dynamic_update_index_in_dim(buffer, jnp.where(inside, value, before), at, 0)
 
 
-def _is_outside(buffer: Any, index: Any) -> Any:
-    return (index < 0) | (index >= len(buffer))
-
-
-def _outside(buffer: Any, index: Any) -> str:
-    return f"Trying to modify element {index} in a list with {len(buffer)} elements."
+def _outside(buffer: Any, index: Any) -> Refusals:
+    wrong = (index < 0) | (index >= len(buffer))
+    yield wrong, lambda: f"Trying to modify element {index} in a list with {len(buffer)} elements."
 
 
 def _written(buffer: Any, value: Any, index: Any) -> Any:
@@ -488,8 +485,8 @@ class TensorArray:
 
 WRITE_CHECK = define(
     Op(
-        "TensorListSetItemCheck", lambda buffer, index: index, infer=lambda buffer, index: index, wrong=_is_outside,
-        status=_outside, checked="buffer index", reason="it gives an index", flops=0, traits="own",
+        "TensorListSetItemCheck", lambda buffer, index: index, infer=lambda buffer, index: index, refuses=_outside,
+        reason="it gives an index", flops=0, traits="own",
     )
 )  # fmt: skip
 

@@ -407,16 +407,12 @@ def meshgrid(*args, **kwargs):
 # Places in a shape
 
 
-def _are_outside_dims(indices, dims):
-    size, most = math.prod(dims), np.iinfo(indices.dtype).max
-    return (indices >= min(size, most)) | (size > most)
-
-
 def _outside_dims(indices, dims):
-    size = math.prod(dims)
-    if size > np.iinfo(indices.dtype).max:
-        return f"Input dims product is causing integer overflow: {plain(dims)} have more elements than {indices.dtype} can count"
-    return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
+    size, most = math.prod(dims), np.iinfo(indices.dtype).max
+    more = f"{plain(dims)} have more elements than {indices.dtype} can count"
+    yield size > most, f"Input dims product is causing integer overflow: {more}"
+    outside = indices >= min(size, most)
+    yield outside, lambda: f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
 
 
 def _coordinates(indices, dims):
@@ -426,7 +422,7 @@ def _coordinates(indices, dims):
     return aval((len(dims), *indices.shape), indices.dtype)
 
 
-@op("UnravelIndex", infer=_coordinates, wrong=_are_outside_dims, status=_outside_dims, checked="indices", flops=0)
+@op("UnravelIndex", infer=_coordinates, refuses=_outside_dims, flops=0)
 def _unravel_index(indices, *, dims):
     coordinates = []
     for extent in reversed(dims[1:]):

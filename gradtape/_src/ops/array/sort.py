@@ -352,16 +352,13 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     return reshape(function(*flat, out_type=out_type), extents_of(wanted))
 
 
-def _is_no_permutation(x):
-    return jnp.sort(x) != jnp.arange(x.size, dtype=x.dtype)
-
-
-def _permutation_fault(x):
-    outside = x[(x < 0) | (x >= x.size)]
-    if outside.size:
-        return f"{outside[0]} is not between 0 and {x.size}: each of the indices 0 to {x.size - 1} must stand there once."
-    values, counts = np.unique(x, return_counts=True)
-    return f"{values[counts > 1][0]} is duplicated in the input: each of the indices 0 to {x.size - 1} must stand there once."
+def _no_permutation(x):
+    needed = f"each of the indices 0 to {x.size - 1} must stand there once."
+    outside = (x < 0) | (x >= x.size)
+    yield outside, lambda: f"{x[outside][0]} is not between 0 and {x.size}: {needed}"
+    ordered = jnp.sort(x)
+    again = ordered[1:] == ordered[:-1]
+    yield again, lambda: f"{ordered[1:][again][0]} is duplicated in the input: {needed}"
 
 
 def _permutation_rule(x):
@@ -372,7 +369,7 @@ def _permutation_rule(x):
 
 
 @op(
-    "InvertPermutation", infer=_permutation_rule, wrong=_is_no_permutation, status=_permutation_fault, checked="x",
+    "InvertPermutation", infer=_permutation_rule, refuses=_no_permutation,
     prefers="int32", flops=0,
 )  # fmt: skip
 def invert_permutation(x):

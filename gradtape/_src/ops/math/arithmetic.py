@@ -17,8 +17,7 @@ from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import identity, under_broadcast, zeros_as
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
-from gradtape._src.ops.math.complex import complex as to_complex, conj, real
-from gradtape._src.ops.math.slopes import elementwise
+from gradtape._src.ops.math.complex import complex as to_complex, conj, elementwise, real
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, plain, same
 
 INEXACT = FLOATING + COMPLEX

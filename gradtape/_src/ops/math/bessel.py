@@ -20,7 +20,7 @@ from gradtape._src.ops.array.select import where
 from gradtape._src.ops.floats import in_float64
 from gradtape._src.ops.math.arithmetic import reciprocal, sign
 from gradtape._src.ops.math.compare import equal
-from gradtape._src.ops.math.slopes import elementwise
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.shapes import FLOATING, only, same
 
 _FLOAT = only(FLOATING, same)

@@ -42,17 +42,9 @@ def _bincount_rule(input, weights, size, binary_output):
     return aval((*input.shape[:-1], size), weights.dtype)
 
 
-def _negative_counts(input, size, binary_output):
-    return input < 0
-
-
-def _bincount_fault(input, size, binary_output):
-    return "Input arr must be non-negative!"
-
-
 # As in TensorFlow, there is no gradient: LookupError.
 @op(
-    "DenseBincount", infer=_bincount_rule, mixed=True, wrong=_negative_counts, status=_bincount_fault, checked="input",
+    "DenseBincount", infer=_bincount_rule, mixed=True, refuses=lambda input: [(input < 0, "Input arr must be non-negative!")],
     instead="sum the weights by tf.math.unsorted_segment_sum(weights, integers, size), which has a gradient",
 )  # fmt: skip
 def _dense_bincount(input, weights, *, size, binary_output):
@@ -119,21 +111,15 @@ def _histogram_rule(values, value_range, nbins, dtype):
     return aval((nbins,), dtype)
 
 
-def _is_no_histogram(values, value_range, nbins, dtype):
-    return ~(value_range[0] < value_range[1]) | jnp.any(values != values)
-
-
-def _histogram_fault(values, value_range, nbins, dtype):
-    if not value_range[0] < value_range[1]:
-        return (
-            "value_range should satisfy value_range[0] < value_range[1], but got "
-            f"'[{value_range[0]}, {value_range[1]}]': give the lower bound first."
-        )
-    return "Histogram values must not contain NaN: replace or drop them."
+def _no_histogram(values, value_range):
+    low, high = value_range
+    needed = "value_range should satisfy value_range[0] < value_range[1], but got"
+    yield ~(low < high), lambda: f"{needed} '[{low}, {high}]': give the lower bound first."
+    yield values != values, "Histogram values must not contain NaN: replace or drop them."
 
 
 @op(
-    "HistogramFixedWidth", infer=_histogram_rule, wrong=_is_no_histogram, status=_histogram_fault, checked="values value_range",
+    "HistogramFixedWidth", infer=_histogram_rule, refuses=_no_histogram,
     instead="try a soft one, of tf.exp(-(x - center) ** 2)",
 )  # fmt: skip
 def _histogram(values, value_range, *, nbins, dtype):
@@ -183,15 +169,13 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
 # Pairs of classes
 
 
-def _class_fault(classes, count, what):
-    if classes.min() < 0:
-        return f"`{what}` contains negative values. The least is {classes.min()}; classes are counted from 0."
-    return f"`{what}` out of bound: the largest is {classes.max()}, num_classes is {count}. Classes are counted from 0."
+def _no_class(index, count, what):
+    after = f"num_classes is {count}. Classes are counted from 0."
+    yield index < 0, lambda: f"`{what}` contains negative values. The least is {index.min()}; classes are counted from 0."
+    yield index >= count, lambda: f"`{what}` out of bound: the largest is {index.max()}, {after}"
 
 
-_CLASSES = guard(
-    "Classes", "count what", wrong=lambda classes, count, what: (classes < 0) | (classes >= count), status=_class_fault
-)
+_CLASSES = guard("Classes", "count what", refuses=_no_class)
 
 
 def _next_class(classes):

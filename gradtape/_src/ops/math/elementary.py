@@ -13,8 +13,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.math.arithmetic import masked, reciprocal, rsqrt, square
 from gradtape._src.ops.math.compare import greater, logical_not, not_equal
-from gradtape._src.ops.math.complex import conj
-from gradtape._src.ops.math.slopes import elementwise
+from gradtape._src.ops.math.complex import conj, elementwise
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, SIGNED, broadcast, only, same
 
 _INEXACT = only(FLOATING + COMPLEX, same)
@@ -75,17 +74,13 @@ def _powered(x, y, exponent):
     return broadcast(x, y)
 
 
-def _negative_powers(y, exponent):
-    return y < 0
-
-
 def _may_be_negative(x, y, exponent):
     return exponent is None and x.dtype.kind == "i"
 
 
 @op(
-    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z", wrong=_negative_powers,
-    status=lambda y, exponent: NEGATIVE_POWER, checked="y", when=_may_be_negative, flops=1, operator="pow",
+    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z",
+    refuses=lambda y: [(y < 0, NEGATIVE_POWER)], when=_may_be_negative, flops=1, operator="pow",
 )  # fmt: skip
 def _pow(x, y, *, exponent=None):
     """Raise `x` to the power `y`. `exponent` is the value of `y` if it is one of `_STRUCTURAL`, else None."""

@@ -15,8 +15,8 @@ import numpy as np
 from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.math.elementary import exp, log, log1p
-from gradtape._src.ops.math.slopes import elementwise
 from gradtape._src.ops.math.special import digamma, lgamma, polygamma, xlog1py, xlogy
 from gradtape._src.ops.shapes import FLOATING, broadcast, only
 

@@ -13,9 +13,9 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.floats import in_float64, wide
 from gradtape._src.ops.math.arithmetic import reciprocal, square
 from gradtape._src.ops.math.compare import equal, logical_or, not_equal
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.math.elementary import cos, exp, log, log1p, sin
 from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.ops.math.slopes import elementwise
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
 
 _FLOAT = only(FLOATING, same)

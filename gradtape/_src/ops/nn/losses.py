@@ -19,9 +19,9 @@ from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, sq
 from gradtape._src.ops.floats import is_zeros, wide
 from gradtape._src.ops.math.arithmetic import abs as abs_
 from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.math.elementary import exp, log, log1p
 from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.ops.math.slopes import elementwise
 from gradtape._src.ops.math.special import sigmoid
 from gradtape._src.ops.nn.activation import relu
 from gradtape._src.ops.nn.softmax import _log_softmax, _softmax, class_axis, exponentials
@@ -84,21 +84,20 @@ def _label_avals(features, labels, classes):
 
 
 def _labels_outside(labels, classes):
-    return (labels < 0) | (labels >= classes)
+    def message():
+        low, high = labels.min(), labels.max()
+        values = " ".join(map(str, labels.ravel()[:32]))
+        return (
+            f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
+            f"Label values: {values}\nLabels count the classes from 0: give the logits a class more, or mask these."
+        )
 
-
-def _wrong_label(labels, classes):
-    low, high = labels.min(), labels.max()
-    values = " ".join(map(str, labels.ravel()[:32]))
-    return (
-        f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
-        f"Label values: {values}\nLabels count the classes from 0: give the logits a class more, or mask these."
-    )
+    yield (labels < 0) | (labels >= classes), message
 
 
 @op(
-    "SparseSoftmaxCrossEntropyWithLogits", infer=_label_avals, mixed=True, saves="features labels", wrong=_labels_outside,
-    status=_wrong_label, checked="labels", flops=flops.of_input(4),
+    "SparseSoftmaxCrossEntropyWithLogits", infer=_label_avals, mixed=True, saves="features labels",
+    refuses=_labels_outside, flops=flops.of_input(4),
 )  # fmt: skip
 def _sparse_softmax_cross_entropy(features, labels, *, classes):
     top, z, e, s = exponentials(wide(features), -1)

@@ -25,12 +25,9 @@ def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given
     return input
 
 
-def _are_crossed(input_min, input_max, *, range_given, **_):
-    return (input_min > input_max) & range_given
-
-
-def _status(input_min, input_max, **_):
-    return f"Invalid range: input_min {input_min} > input_max {input_max}"
+def _crossed(input_min, input_max, range_given):
+    wrong = (input_min > input_max) & range_given
+    yield wrong, lambda: f"Invalid range: input_min {input_min} > input_max {input_max}"
 
 
 def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
@@ -51,11 +48,8 @@ def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given
     return ROUNDINGS[round_mode](x * jnp.minimum(by_low, by_high)) * step
 
 
-ENDS = "input_min input_max"
-_straight = op("QuantizeAndDequantizeV2", infer=_checked, wrong=_are_crossed, status=_status, checked=ENDS)(_rounded)
-_clipped = op("QuantizeAndDequantizeV4", infer=_checked, wrong=_are_crossed, status=_status, checked=ENDS, saves=f"input {ENDS}")(
-    _rounded
-)
+_straight = op("QuantizeAndDequantizeV2", infer=_checked, refuses=_crossed)(_rounded)
+_clipped = op("QuantizeAndDequantizeV4", infer=_checked, refuses=_crossed, saves="input input_min input_max")(_rounded)
 
 
 @gradient(_straight)
