@@ -269,7 +269,7 @@ FUSED = (
             (
                 lambda: fused_batch_norm(tf.ones([1, 1, 1, 2]), ONE, ONE, data_format="NHC"),
                 Invalid,
-                "'NHC' is not in the list",
+                'of "NHC" is not in the list',
             ),
             (
                 lambda: fused_batch_norm(tf.ones([1, 1, 1, 2], "float64"), ONE, ONE),
