@@ -86,5 +86,5 @@ def tell(name: str, reason: NeedsValues, line: Line, again: bool) -> None:
     why = str(reason).rstrip(".")
     message = f"{name} runs as Python in each call, as this cannot be compiled{where}: {why}. {reason.fix or FIX}"
     if _required:
-        raise UnimplementedError(None, None, message)
+        raise UnimplementedError.saying(message)
     logger.warning("%s", message)

@@ -365,7 +365,7 @@ def _cardinality(dataset: Any) -> np.int64:
     try:
         return np.int64(len(dataset))
     except TypeError as error:
-        raise InvalidArgumentError(None, None, f"len requires dataset with definitive cardinality: {error}") from None
+        raise InvalidArgumentError.saying(f"len requires dataset with definitive cardinality: {error}") from None
 
 
 def _sorted(x: Any, key: Any = None, reverse: bool = False) -> Any:
@@ -442,7 +442,7 @@ def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 def _truth(value: Any) -> Any:
     """Return an operand of `and`, `or` or `not`; InvalidArgumentError unless it is a bool tensor."""
     if value.dtype != dtypes.bool:
-        raise InvalidArgumentError(None, None, f"`and` and `or` take bool tensors, received {value.dtype.name}: compare it.")
+        raise InvalidArgumentError.saying(f"`and` and `or` take bool tensors, received {value.dtype.name}: compare it.")
     return value
 
 

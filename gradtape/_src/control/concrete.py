@@ -197,11 +197,9 @@ class ConcreteFunction:
     def program(self) -> Program:
         """The Program that calls run; UnimplementedError with the reason if there is none."""
         if type(self.strategy) is OpByOp or self._traced.shaped_by_runs:
-            raise UnimplementedError(
-                None,
-                None,
+            raise UnimplementedError.saying(
                 f"{self._function._name} runs as eager code and has no graph: its shapes, or the way it goes on, depend on "
-                f"values. {self.strategy.reason}",
+                f"values. {self.strategy.reason}"
             )
         return self._traced.program
 

@@ -103,11 +103,9 @@ class CriticalSection:
         if not callable(fn):
             raise TypeError(f"{type(fn).__name__!r} object is not callable: give a function without arguments as `fn`.")
         if engine.graph_around() is not None:
-            raise UnimplementedError(
-                None,
-                None,
+            raise UnimplementedError.saying(
                 "A CriticalSection is for eager code and functions, and this is a graph of TensorFlow 1. Hold a lock of Python's "
-                "around session.run.",
+                "around session.run."
             )
         if engine.local.trace.scope is None:
             with self._lock.held():

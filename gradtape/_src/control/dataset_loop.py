@@ -252,7 +252,7 @@ def op_by_op(call: Callable[[], T], source: Any, recorder: Recorder) -> T:
     try:
         return recorder.run(drawing)
     except StopIteration:  # the caller's loop must not end on it
-        raise OutOfRangeError(None, None, END) from None
+        raise OutOfRangeError.saying(END) from None
 
 
 def _of_takes(takes: Sequence[Take]) -> list[Aval]:

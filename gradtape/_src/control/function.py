@@ -295,9 +295,9 @@ class Function:
             if made is None:
                 raise
             if isinstance(error, InvalidInFunctionError):  # the call is wrong, not the trace
-                raise InvalidArgumentError(None, None, error.message + detected_at(line_of(error))) from None
+                raise InvalidArgumentError.saying(error.message + detected_at(line_of(error))) from None
             if isinstance(error, (ValueError, TypeError)) and not isinstance(error, OpError) and not of_user(error):
-                raise InvalidArgumentError(None, None, str(error)) from None
+                raise InvalidArgumentError.saying(str(error)) from None
             raise
 
     def is_one(self) -> bool:

@@ -192,7 +192,7 @@ class Drawn:
         except StopIteration as end:
             self._items.append((source, end))
             if not take.optional:
-                return OutOfRangeError(None, None, END + detected_at(take.line))
+                return OutOfRangeError.saying(END + detected_at(take.line))
             nodes = [leaf(a, np.zeros(a.shape, a.dtype)) for a in take.avals]
         except Exception as error:
             self._items.append((source, error))
@@ -277,7 +277,7 @@ class ElementIterator(Given):
         try:
             return next(self)
         except StopIteration:
-            raise OutOfRangeError(None, None, END) from None
+            raise OutOfRangeError.saying(END) from None
 
     @public
     def get_next_as_optional(self) -> Any:

@@ -47,7 +47,7 @@ class Rules:
             return
         for name, value in zip(self._bound.names, self._bound.get(), strict=True):
             if isinstance(value, UNDEFINED) and not returned(name, value):
-                raise InvalidArgumentError(None, None, f"loop must iterate at least once to initialize {name}")
+                raise InvalidArgumentError.saying(f"loop must iterate at least once to initialize {name}")
 
 
 def rules_of(decides: Any, bound: Bound) -> Rules | None:

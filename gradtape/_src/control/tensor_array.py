@@ -18,7 +18,7 @@ from gradtape._src.core.declarations.define import AT_ONCE, gradient, op, ran
 from gradtape._src.core.declarations.spec import TypeSpec
 from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform.arrays import jnp, lax
-from gradtape._src.core.programs.op import Op, define
+from gradtape._src.core.programs.op import Op, Refusals, define
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.tensors.scopes import executing_eagerly
@@ -42,12 +42,9 @@ def _write(buffer: Any, value: Any, index: Any) -> Any:
     return lax.dynamic_update_index_in_dim(buffer, jnp.where(inside, value, before), at, 0)
 
 
-def _is_outside(buffer: Any, index: Any) -> Any:
-    return (index < 0) | (index >= len(buffer))
-
-
-def _outside(buffer: Any, index: Any) -> str:
-    return f"Trying to modify element {index} in a list with {len(buffer)} elements."
+def _outside(buffer: Any, index: Any) -> Refusals:
+    wrong = (index < 0) | (index >= len(buffer))
+    yield wrong, lambda: f"Trying to modify element {index} in a list with {len(buffer)} elements."
 
 
 def _written(buffer: Any, value: Any, index: Any) -> Any:
@@ -104,8 +101,8 @@ def _is_branch(scope: Any) -> bool:
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
     """Return the error for an index out of range: OutOfRangeError in eager code, InvalidArgumentError in a function."""
     if executing_eagerly():
-        return OutOfRangeError(None, None, why)
-    return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")
+        return OutOfRangeError.saying(why)
+    return InvalidArgumentError.saying(f"Trying to {what} element {at} in a list with {count} elements. {why}")
 
 
 class TensorArraySpec(TypeSpec):
@@ -499,8 +496,8 @@ class TensorArray:
 
 WRITE_CHECK = define(
     Op(
-        "TensorListSetItemCheck", lambda buffer, index: index, infer=lambda buffer, index: index, wrong=_is_outside,
-        status=_outside, checked="buffer index", reason="it gives an index", flops=0, traits="own",
+        "TensorListSetItemCheck", lambda buffer, index: index, infer=lambda buffer, index: index, refuses=_outside,
+        reason="it gives an index", flops=0, traits="own",
     )
 )  # fmt: skip
 

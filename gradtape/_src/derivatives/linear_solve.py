@@ -217,10 +217,6 @@ def _gmres(product: Callable[[Tensor], Tensor], b: Tensor, eps: float) -> Tensor
     return while_loop(goes_on, cycle, start)[1]
 
 
-def _not_converged(x, found, what):
-    return ~(found[0] > 0)
-
-
 def _status(x, found, what):
     """Return the message about a failed search. `found` is its status: found, residual, last step, number of steps."""
     if what == "sparse_solve":
@@ -251,8 +247,8 @@ def _status(x, found, what):
 
 
 @op(
-    "ConvergedSolution", infer=lambda x, found, what: x, wrong=_not_converged, status=_status, checked="x found", cheap=True,
-    traits="own",
+    "ConvergedSolution", infer=lambda x, found, what: x, cheap=True, traits="own",
+    refuses=lambda x, found, what: [(~(found[0] > 0), lambda: _status(x, found, what))],
 )  # fmt: skip
 def checked(x, found, *, what):
     """Return `x`; raise InvalidArgumentError if the search failed."""

@@ -250,10 +250,6 @@ def _(dy, products, places):
     return scatter_rows(dy, places, extents_of(products)), None
 
 
-def _misses_entries(excess, mode):
-    return (excess > 0).any()
-
-
 def _missed_entries(excess, mode):
     """Return the message about a pattern that misses entries of the matrix."""
     wrong, line = np.flatnonzero(excess > 0), "column" if mode == "reverse" else "row"
@@ -270,8 +266,8 @@ def _missed_entries(excess, mode):
 
 
 @op(
-    "SparseEntries", infer=lambda values, excess, **attributes: values, wrong=_misses_entries, status=_missed_entries,
-    checked="excess", cheap=True, traits="own",
+    "SparseEntries", infer=lambda values, excess, **attributes: values, cheap=True, traits="own",
+    refuses=lambda excess, mode: [(excess > 0, lambda: _missed_entries(excess, mode))],
 )  # fmt: skip
 def _checked_entries(values, excess, *, mode):
     """Return `values`; raise InvalidArgumentError if a product differs by more than rounding."""

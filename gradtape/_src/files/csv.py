@@ -15,6 +15,7 @@ from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import Aval
 from gradtape._src.files.ops import Known, host_op, of_bytes, strings
+from gradtape._src.ops.shapes import require
 
 TYPES = "float32 float64 int32 int64 string".split()
 SPOKEN = {"float32": "float", "float64": "double"}
@@ -140,10 +141,7 @@ def columns_of(select_cols: Sequence[int] | None, count: int) -> tuple[int, ...]
 def check_defaults(defaults: Sequence[Tensor]) -> None:
     """Raise InvalidArgumentError for a default with an invalid dtype, or more than one value."""
     for at, default in enumerate(defaults):
-        if default.dtype.name not in TYPES:
-            raise invalid(
-                f"Value for attr 'OUT_TYPE' of {default.dtype.name} is not in the list of allowed values: {', '.join(TYPES)}"
-            )
+        require(default.node.aval, TYPES, "OUT_TYPE")
         if to_numpy(default.node).size > 1:
             raise invalid(f"There should only be 1 default per field but field {at} has {to_numpy(default.node).size}")
 

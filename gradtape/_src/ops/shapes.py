@@ -5,7 +5,7 @@ import numpy as np
 from gradtape._src.core.base.errors import invalid, invalid_dtype
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import is_unknown, now, unknown
-from gradtape._src.core.values.dtypes import SPOKEN
+from gradtape._src.core.values.dtypes import SPOKEN, as_dtype
 
 BOOL = np.dtype(bool)
 
@@ -42,6 +42,21 @@ def require(x, allowed, attribute="T"):
             f"Value for attr '{attribute}' of {spoken(x.type.name)} is not in the list of allowed values: "
             f"{', '.join(map(spoken, allowed))}\nBring it to one of these with tf.cast."
         )
+
+
+def one_of(value, allowed, attribute):
+    """Return `value`, an attribute with a few allowed words; InvalidArgumentError for others."""
+    if value not in allowed:
+        words = ", ".join([f'"{word}"' for word in allowed])
+        raise invalid(f"Value for attr '{attribute}' of \"{value}\" is not in the list of allowed values: {words}.")
+    return value
+
+
+def named_dtype(dtype, allowed, attribute):
+    """Convert an attribute that names a dtype to NumPy's; InvalidArgumentError unless its name is in `allowed`."""
+    found = as_dtype(dtype).numpy
+    require(aval((), found), allowed, attribute)
+    return found
 
 
 def blank(dtype):
@@ -130,6 +145,11 @@ def axes_of(axis, rank, what="axis"):
             "axis once."
         )
     return tuple(sorted(result))
+
+
+def channel_axis(rank, data_format):
+    """Return the axis of the channels in images of a `data_format`: 1 for "NC…", else the last. Of a matrix it is the last."""
+    return 1 if data_format.startswith("NC") and rank > 2 else rank - 1
 
 
 def bounded_axis(axis, rank):

@@ -172,7 +172,7 @@ def profile(
     if cmd == "code":
         raise NotImplementedError("cmd='code' is not supported: tf.profiler.profile(function, *args).by_line counts by line.")
     if cmd not in ("op", "scope", "graph"):
-        raise InvalidArgumentError(None, None, f"unknown cmd: {cmd}. Expected 'op', 'scope' or 'graph'.")
+        raise InvalidArgumentError.saying(f"unknown cmd: {cmd}. Expected 'op', 'scope' or 'graph'.")
     options = ProfileOptionBuilder.float_operation() if options is None else options
     measured = [name for name in options.get("select", ()) if name in MEASURED]
     if measured and not {"float_ops", "params"} & set(options["select"]):
@@ -313,4 +313,4 @@ def _write(text: str, output: str) -> None:
         with open(settings.removeprefix("outfile="), "w", encoding="utf-8") as file:
             file.write(text)
     elif kind != "none":
-        raise InvalidArgumentError(None, None, f"Unknown output {output!r}: give 'none', 'stdout' or 'file:outfile=PATH'.")
+        raise InvalidArgumentError.saying(f"Unknown output {output!r}: give 'none', 'stdout' or 'file:outfile=PATH'.")

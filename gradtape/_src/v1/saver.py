@@ -172,7 +172,7 @@ class Saver:
                     f"{name}: expected dtype {spoken_name(variable.dtype)}, the checkpoint has {spoken_name(entry.dtype)}."
                 )
         if wrong:
-            raise InvalidArgumentError(None, None, "\n".join([*wrong, f"The checkpoint is {reader.path}."]))
+            raise InvalidArgumentError.saying("\n".join([*wrong, f"The checkpoint is {reader.path}."]))
 
 
 def _named(variables: Any) -> dict[str, Variable]:
@@ -198,7 +198,7 @@ def _key(name: str, reader: storage.CheckpointSource) -> str:
         for node in reader.nodes:
             if node.name == name and node.key is not None:
                 return node.key
-        raise NotFoundError(None, None, f"Key {name} not found in checkpoint\n{reader.path} has {some(sorted(reader.entries))}.")
+        raise NotFoundError.saying(f"Key {name} not found in checkpoint\n{reader.path} has {some(sorted(reader.entries))}.")
     return name
 
 

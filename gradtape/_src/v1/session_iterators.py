@@ -225,11 +225,9 @@ class SessionIterator:
         """Return the arrays of the next element in a session."""
         if session not in self._streams:
             if not self._begins:
-                raise FailedPreconditionError(
-                    None,
-                    None,
+                raise FailedPreconditionError.saying(
                     "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer "
-                    "operation for this iterator before getting the next element.",
+                    "operation for this iterator before getting the next element."
                 )
             self._begin(self._dataset, session, {})
         with _at_once():
@@ -237,7 +235,7 @@ class SessionIterator:
                 return next(self._streams[session])[0]
             except StopIteration:
                 self._streams[session] = iter(())
-                raise OutOfRangeError(None, None, "End of sequence: the dataset has no more elements.") from None
+                raise OutOfRangeError.saying("End of sequence: the dataset has no more elements.") from None
 
 
 class FeedIterator(SessionIterator):

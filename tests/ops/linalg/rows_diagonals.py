@@ -53,7 +53,7 @@ DIAGONALS = (
             (lambda: tf.linalg.diag_part(NUMBERED, k=(0, 4)), Invalid, "upper_diag_index is out of bound: 4"),
             (lambda: tf.linalg.diag_part(NUMBERED, k=(1, -1)), Invalid, "must not be larger than upper_diag_index: 1 > -1"),
             (lambda: tf.linalg.diag_part(NUMBERED, k=(1, 2, 3)), Invalid, "only one or two elements, received 3"),
-            (lambda: tf.linalg.diag_part(NUMBERED, align="x"), Invalid, f"'align' of 'x' {NOT_ALLOWED}"),
+            (lambda: tf.linalg.diag_part(NUMBERED, align="x"), Invalid, f"'align' of \"x\" {NOT_ALLOWED}"),
         ),
     ),
     Row(

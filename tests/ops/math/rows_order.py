@@ -61,7 +61,7 @@ ROWS = (
             (lambda: tf.math.sobol_sample(2, 0), Invalid, "num_results must be at least one"),
             (lambda: tf.math.sobol_sample(2, 3, skip=-1), Invalid, "skip must be at least zero"),
             (lambda: tf.math.sobol_sample(41, 3), Invalid, "dim must be at most 40"),
-            (lambda: tf.math.sobol_sample(2, 3, dtype=tf.float16), Invalid, "attr 'dtype' of float16"),
+            (lambda: tf.math.sobol_sample(2, 3, dtype=tf.float16), Invalid, "attr 'dtype' of half"),
         ),
     ),
     Row(

@@ -275,7 +275,7 @@ MAXIMA = (
             ),
             wrong(
                 Invalid,
-                "'Targmax' of \"float32\" is not in the list",
+                "'Targmax' of float is not in the list",
                 tf.nn.max_pool_with_argmax,
                 1,
                 5,

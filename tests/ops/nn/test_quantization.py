@@ -194,7 +194,7 @@ def test_values_that_are_all_zero():
         ((FLOATS, [1.0], [2.0]), {"range_given": True}, tf.errors.InvalidArgumentError, "input_min must be a scalar"),
         ((FLOATS, 1.0, 2.0), {"range_given": True, "axis": 1}, tf.errors.InvalidArgumentError, r"must be of shape \[3\]"),
         ((FLOATS, -1.0, 1.0), {"axis": 5}, tf.errors.InvalidArgumentError, "axis 5 is out of range"),
-        ((FLOATS, -1.0, 1.0), {"round_mode": "UP"}, tf.errors.InvalidArgumentError, "round_mode.*'UP' is not in the list"),
+        ((FLOATS, -1.0, 1.0), {"round_mode": "UP"}, tf.errors.InvalidArgumentError, 'round_mode.*"UP" is not in the list'),
         ((tf.constant([1]), 0, 1), {}, tf.errors.InvalidArgumentError, "of int32 is not in the list of allowed values"),
     ],
 )

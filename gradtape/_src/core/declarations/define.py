@@ -27,7 +27,7 @@ from gradtape._src.core.base.tracebacks import cut
 from gradtape._src.core.engine import engine, execution
 from gradtape._src.core.native import twins
 from gradtape._src.core.programs import faults, guards, journal, program
-from gradtape._src.core.programs.op import Attributes, Kernel, Op, Rule, define, ops
+from gradtape._src.core.programs.op import Attributes, Kernel, Op, Refusals, Rule, define, ops
 from gradtape._src.core.programs.program import ELEMENT, LEAF_KEY, Node, Trace
 from gradtape._src.core.tensors import convert
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, emit, handle, to_numpy
@@ -65,7 +65,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
         defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
         standard: Any = None if inspect.Parameter.empty in defaults else defaults
         made.declare(defaults=standard)
-        plain = standard is not None and made.status is None and not mixed
+        plain = standard is not None and made.refuses is None and not mixed
         nodes_of = _independent if mixed else convert.operands
         names = (*made.parameters, *made.attributes)
 
@@ -87,7 +87,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
                 if found is NotImplemented:
                     raise
                 return found
-            return emit(made if made.status is None else check(made, nodes, attrs), nodes, attrs)
+            return emit(made if made.refuses is None else check(made, nodes, attrs), nodes, attrs)
 
         shape = {1: _unary, 2: _binary}.get(count if plain else 0, _several)
         function = shape(kernel, made, standard, call)
@@ -171,7 +171,7 @@ def binary_operator(
     """
     made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs
-    assert made.status is None
+    assert made.refuses is None
     other_way = f"__r{name}__"
 
     def forward(self: Any, other: Any) -> Any:
@@ -261,7 +261,7 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Op:
     checked.
     """
     trace = engine.local.trace
-    if made.status is None or not engine.local.checking or (trace.parent is not None and trace.scope is None):
+    if made.refuses is None or not engine.local.checking or (trace.parent is not None and trace.scope is None):
         return made
     avals = tuple([node.aval for node in nodes])
     if (attrs, *avals) not in made.avals and engine.graph_around() is None:
@@ -278,9 +278,9 @@ def _unchanged(index: Any, **attributes: Any) -> Any:
     return index
 
 
-def guard(type: str, attributes: str, wrong: Callable[..., Any], status: Callable[..., str]) -> Op:
-    """Declare an identity op that checks an index, for indices which are not an input of an op with a check."""
-    declared: Any = {"cheap": True, "reason": "an index is an integer", "checked": "index", "wrong": wrong, "status": status}
+def guard(type: str, attributes: str, refuses: Callable[..., Refusals]) -> Op:
+    """Declare an identity op that checks an `index`, for indices which are not an input of an op with a check."""
+    declared: Any = {"cheap": True, "reason": "an index is an integer", "refuses": refuses}
     made = Op(type, _unchanged, infer=_unchanged, attributes=attributes, traits="own renames", **declared)
     made.declare(parameters=("index",))
     return define(made)

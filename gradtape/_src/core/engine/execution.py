@@ -263,7 +263,7 @@ def hold(checks: stages.Checks, arguments: Sequence[Any]) -> bool:
         values = iter(_on_host(part, arguments))
     else:
         values = map(np.asarray, execute(part.program, [arguments[i] for i in part.reads]))
-    return all(guards.holds(op, attrs, [next(values) for _ in references]) for op, attrs, references in checks.made)
+    return all(guards.refused(op, attrs, [next(values) for _ in references]) is None for op, attrs, references in checks.made)
 
 
 def _on_host(part: stages.Part, arguments: Sequence[Any]) -> list[Any]:

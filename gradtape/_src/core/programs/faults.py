@@ -17,11 +17,8 @@ NOWHERE: Line = (None, 0)
 
 def verify(op: Op, attrs: Attributes, values: Sequence[np.ndarray], line: Line = NOWHERE) -> None:
     """Raise the op's error if it cannot take these values of its checked inputs. For an op of a function, `line` is its line."""
-    if guards.holds(op, attrs, values):
-        return
-    assert op.status is not None
-    message = op.status(*values, **dict(zip(op.attributes, attrs, strict=True)))
-    if message:
+    message = guards.refused(op, attrs, values)
+    if message is not None:
         raise failed(op, message, line)
 
 

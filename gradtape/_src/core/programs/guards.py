@@ -6,6 +6,8 @@ or loop passes on whether a check inside of it failed, so a check needs no separ
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ import numpy as np
 from gradtape._src.core.base.ambient import declare, field, setting
 from gradtape._src.core.platform import arrays
 from gradtape._src.core.platform.arrays import jnp
-from gradtape._src.core.programs.op import Attributes, Op
+from gradtape._src.core.programs.op import Attributes, Op, Refusals
 
 if TYPE_CHECKING:
     from gradtape._src.core.programs.program import Program
@@ -48,8 +50,8 @@ class Flags:
         if program is self.program:
             self.at = index
         if op.guards:
-            assert op.wrong is not None
-            self.note(jnp.any(op.wrong(*checked(op, inputs), **dict(zip(op.attributes, attrs, strict=True)))))
+            flags = [jnp.any(wrong) for wrong, _ in _refusals(op, attrs, checked(op, inputs))]
+            self.note(functools.reduce(operator.or_, flags))
 
     def any(self) -> Any:
         """Return whether any check failed."""
@@ -107,12 +109,30 @@ def place_of(program: Program, number: int) -> int:
 
 
 def checked(op: Op, inputs: Sequence[Any]) -> list[Any]:
-    """Return the inputs of an op that its check takes."""
+    """Return the inputs of an op that its check takes: those of `Op.checked`."""
     names = (*op.parameters, *[op.parameters[-1]] * (len(inputs) - len(op.parameters)))
     return [value for value, name in zip(inputs, names, strict=False) if name in op.checked]
 
 
-def holds(op: Op, attrs: Attributes, values: Sequence[np.ndarray]) -> bool:
-    """Return whether an op can take these values of its checked inputs, NumPy arrays."""
-    assert op.wrong is not None
-    return not np.count_nonzero(arrays.called_on_host(op.wrong, values, dict(zip(op.attributes, attrs, strict=True))))
+def _refusals(op: Op, attrs: Attributes, values: Sequence[Any]) -> Refusals:
+    """Return what an op refuses of these values of its checked inputs."""
+    assert op.refuses is not None
+    return op.refuses(*values, **{name: attrs[place] for name, place in op.consulted})
+
+
+def refusal(refusals: Refusals) -> str | None:
+    """Return the message about the first of these values, NumPy arrays, that is refused; None if none is."""
+    for wrong, message in refusals:
+        if np.count_nonzero(wrong):
+            return message if isinstance(message, str) else message()
+    return None
+
+
+def refused(op: Op, attrs: Attributes, values: Sequence[np.ndarray]) -> str | None:
+    """Return the message if an op cannot take these values of its checked inputs, NumPy arrays; else None."""
+    message: str | None = arrays.called_on_host(_refused, (op, attrs, values), {})
+    return message
+
+
+def _refused(op: Op, attrs: Attributes, values: Sequence[Any]) -> str | None:
+    return refusal(_refusals(op, attrs, values))

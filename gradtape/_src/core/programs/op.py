@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import jax
@@ -32,9 +32,10 @@ Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
 Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
 Kind = TypeVar("Kind")
 Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
+Refusals = Iterable[tuple[Any, str | Callable[[], str]]]  # see `Op.refuses`
 # Options of a declaration besides facts, with their defaults.
 RULES: dict[str, Any] = {
-    "infer": None, "broadcasting": False, "cheap": False, "wrong": None, "status": None, "when": None, "effect": False,
+    "infer": None, "broadcasting": False, "cheap": False, "refuses": None, "when": None, "effect": False,
     "strings": None, "joins": None, "gradient": None, "reason": None, "impure": False, "endless": None, "kept": None,
     "takes_none": False, "takes_slices": False, "gives_slices": False, "of_shapes": False,
 }  # fmt: skip
@@ -54,9 +55,9 @@ class Op:
     - `cheap`: recomputing it costs less than keeping its value for the backward pass.
     - `prefers`: the dtype of the operands if none is a tensor; without it, the dtype of the first operand's value.
     - `defaults`: the values of the attributes if none is given, or None if one is required.
-    - `wrong(*inputs, **attributes)`: a kernel that returns booleans; a True one means that the op cannot take these values.
-    - `status(*inputs, **attributes)`: the message about `wrong` values, which it gets as NumPy arrays.
-    - `checked`: names of the inputs that `wrong` and `status` take.
+    - `refuses(*inputs, **attributes)`, of those that it names: values that the op cannot take, as pairs `(wrong, message)`. A
+      kernel computes the booleans `wrong`; if one is True, `message` is the error's: a text, or a function that makes it of
+      NumPy arrays. A later pair is of values that pass the pairs before it.
     - `when(*avals, **attributes)`: whether inputs of such Avals can be wrong at all; without it, always.
     - `guards`: see `guarded`.
     - `gradient(op, *dy)`: see `gradtape._src.core.declarations.define.gradient`; `reason` says why there is none.
@@ -86,11 +87,11 @@ class Op:
     """
 
     __slots__ = (
-        "at_edge", "attributes", "avals", "broadcasting", "cheap", "checked", "default_name", "defaults", "derived",
-        "effect", "endless", "flops", "folds", "forms", "function", "gives_slices", "gradient", "guards", "host", "hosted",
-        "impure", "infer", "instead", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host", "operator", "parameters",
-        "plain", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices", "traits",
-        "type", "unhosted", "unregistered", "variadic", "when", "wrong",
+        "at_edge", "attributes", "avals", "broadcasting", "cheap", "checked", "consulted", "default_name", "defaults",
+        "derived", "effect", "endless", "flops", "folds", "forms", "function", "gives_slices", "gradient", "guards", "host",
+        "hosted", "impure", "infer", "instead", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host", "operator",
+        "parameters", "plain", "prefers", "reason", "refuses", "runs_outside", "saves", "strings", "takes_none", "takes_slices",
+        "traits", "type", "unhosted", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -102,12 +103,12 @@ class Op:
     saves: tuple[str, ...]
     cheap: bool
     prefers: np.dtype | None
-    wrong: Callable[..., Any] | None
-    status: Callable[..., str | None] | None
+    refuses: Callable[..., Refusals] | None
     guards: str
     plain: Op
     forms: dict[str, Op]
-    checked: tuple[str, ...]
+    checked: tuple[str, ...]  # names of what `refuses` takes
+    consulted: tuple[tuple[str, int], ...]  # the attributes among them, and their places
     when: Callable[..., bool] | None
     gradient: Rule | None
     reason: str | None
@@ -149,7 +150,6 @@ class Op:
         *,
         saves: str = "",
         prefers: str | None = None,
-        checked: str = "",
         host: Kernel | None = None,
         on_host: bool = False,
         unhosted: str = "",
@@ -164,11 +164,12 @@ class Op:
             rules["strings"] = _of_numpy(kernel)
         self.declare(plain=self, guards="", forms={}, unregistered=False)
         self.declare(**rules, **facts(type, stated))
-        assert (self.wrong is None) == (self.status is None), f"{type}: what is wrong has a message"
         unhosted = unhosted or ("it runs in Python" if outside is not None or self.effect else "")
         self.declare(type=type, kernel=outside if on_host else kernel, host=outside, on_host=on_host, attributes=tuple(named))
         self.declare(parameters=tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]), saves=tuple(saves.split()))
-        self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), checked=tuple(checked.split()))
+        checked = () if self.refuses is None else tuple(inspect.signature(self.refuses).parameters)
+        self.declare(checked=checked, consulted=tuple([(name, place) for place, name in enumerate(named) if name in checked]))
+        self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters))
         self.declare(prefers=None if prefers is None else np.dtype(prefers), hosted=not unhosted, unhosted=unhosted)
         self.declare(runs_outside=outside is not None or self.structured, of_strings=None, function=None, defaults=None)
         self.declare(avals={}, derived={})
@@ -218,7 +219,7 @@ class Op:
             made = Op(self.type, self.strings, infer=self.infer, on_host=True)
             made.declare(attributes=self.attributes, parameters=self.parameters, variadic=self.variadic)
             made.declare(function=self.function, saves=self.saves, gradient=self.gradient, reason=self.reason)
-            made.declare(wrong=self.wrong, status=self.status, checked=self.checked, when=self.when)
+            made.declare(refuses=self.refuses, checked=self.checked, consulted=self.consulted, when=self.when)
             made.declare(**{name: getattr(self, name) for name in FACTS})
             object.__setattr__(self, "of_strings", made.guarded(self.guards == "always") if self.guards else made)
         assert self.of_strings is not None

@@ -13,6 +13,7 @@ from gradtape._src.core.tensors.tensor import Tensor, extents_of
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.rearrange import pairs_of
 from gradtape._src.ops.array.shape import host_constant, plain
+from gradtape._src.ops.shapes import one_of
 
 
 def _require_axes(input, block_shape, pairs, what):
@@ -125,8 +126,7 @@ def batch_to_space(input, block_shape, crops, name=None) -> Tensor:
 
 def _image(input, block_size, data_format):
     """Return `(batch, height, width, depth)` of a batch of images; InvalidArgumentError if the attributes do not fit it."""
-    if data_format not in ("NHWC", "NCHW"):
-        raise invalid(f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"')
+    one_of(data_format, ("NHWC", "NCHW"), "data_format")
     if block_size < 2:
         raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
     if input.ndim != 4:

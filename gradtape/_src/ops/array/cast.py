@@ -17,11 +17,9 @@ from gradtape._src.ops.shapes import NUMERIC, require, spoken
 
 def _cast_aval(x, DstT):
     if dtypes.string in (x.type, DstT):
-        raise UnimplementedError(
-            None,
-            None,
+        raise UnimplementedError.saying(
             f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: use "
-            f"{'tf.strings.to_number' if x.type is dtypes.string else 'tf.as_string'}.",
+            f"{'tf.strings.to_number' if x.type is dtypes.string else 'tf.as_string'}."
         )
     return aval(x.shape, DstT.numpy)
 

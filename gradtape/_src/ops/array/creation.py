@@ -36,7 +36,7 @@ from gradtape._src.ops.array.shape import (
 from gradtape._src.ops.math.arithmetic import QUOTIENT
 from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import INDEX, NUMERIC, broadcast_shapes, require
 
 
 def _like(input, value, dtype):
@@ -292,15 +292,9 @@ def _between_numbers(start, stop, count, dtype):
 # ---------------------------------------------------------------------------------------------------------------------
 # From indices
 
-_CLASSES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
-
 
 def _one_hot_aval(indices, on_value, off_value, depth, axis):
-    if indices.type not in _CLASSES:
-        raise invalid_dtype(
-            f"Value for attr 'TI' of {spoken(indices.type.name)} is not in the list of allowed values: uint8, int8, "
-            f"int32, int64. Cast the indices."
-        )
+    require(indices, ("uint8", "int8", *INDEX), "TI")
     for what, value in (("on_value", on_value), ("off_value", off_value)):
         if value.ndim:
             raise invalid(f"{what} must be a scalar, but got: {plain(value.shape)}: give one number for all classes.")
@@ -426,16 +420,12 @@ def meshgrid(*args, **kwargs):
 # Places in a shape
 
 
-def _are_outside_dims(indices, dims):
-    size, most = math.prod(dims), np.iinfo(indices.dtype).max
-    return (indices >= min(size, most)) | (size > most)
-
-
 def _outside_dims(indices, dims):
-    size = math.prod(dims)
-    if size > np.iinfo(indices.dtype).max:
-        return f"Input dims product is causing integer overflow: {plain(dims)} have more elements than {indices.dtype} can count"
-    return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
+    size, most = math.prod(dims), np.iinfo(indices.dtype).max
+    more = f"{plain(dims)} have more elements than {indices.dtype} can count"
+    yield size > most, f"Input dims product is causing integer overflow: {more}"
+    outside = indices >= min(size, most)
+    yield outside, lambda: f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
 
 
 def _coordinates(indices, dims):
@@ -445,7 +435,7 @@ def _coordinates(indices, dims):
     return aval((len(dims), *indices.shape), indices.dtype)
 
 
-@op("UnravelIndex", infer=_coordinates, wrong=_are_outside_dims, status=_outside_dims, checked="indices", flops=0)
+@op("UnravelIndex", infer=_coordinates, refuses=_outside_dims, flops=0)
 def _unravel_index(indices, *, dims):
     coordinates = []
     for extent in reversed(dims[1:]):

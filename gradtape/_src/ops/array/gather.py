@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jax.custom_batching import custom_vmap
 
-from gradtape._src.core.base.errors import invalid_dtype, invalid_for
+from gradtape._src.core.base.errors import invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import check, gradient, not_differentiable, op
 from gradtape._src.core.platform.arrays import jnp, lax
@@ -18,19 +18,14 @@ from gradtape._src.core.tensors.tensor import Tensor, emit
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import _reshape, host_shape, plain
-from gradtape._src.ops.shapes import same, spoken
+from gradtape._src.ops.shapes import INDEX, require, same
 
-INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 NARROW = 16  # elements of a row below which those of mapped gradients are added up side by side
 
 
 def require_indices(indices):
     """Raise InvalidArgumentError unless the Aval `indices` has one of the dtypes that `gather` accepts for indices."""
-    if indices.dtype not in INDICES:
-        raise invalid_dtype(
-            f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
-            f"int32, int64. Cast the indices, or give an empty list of them a dtype."
-        )
+    require(indices, ("int16", *INDEX), "Tindices")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -47,7 +42,7 @@ def _gather_aval(params, indices, axis, batch_dims, extent):
     return aval(gathered(params.shape, indices.shape, axis, batch_dims), params.dtype)
 
 
-def is_outside(indices, *, extent, least=0, **_):
+def is_outside(indices, extent, least=0):
     """Return which indices are not in [least, extent)."""
     lowest, highest = _bounds(indices.dtype, least, extent)
     return (indices < lowest) | (indices > highest)
@@ -60,11 +55,17 @@ def _bounds(dtype, least, extent):
     return max(least, known.min), min(extent - 1, known.max)
 
 
-def outside(indices, *, extent, least=0, **_):
-    """Return the message for an index that is not in [least, extent)."""
-    place = tuple(np.argwhere(is_outside(indices, extent=extent, least=least))[0])
-    name = f"indices[{','.join(map(str, place))}]" if place else "indices"
-    return f"{name} = {indices[place]} is not in [{least}, {extent})\nEach index must name one of the {extent} entries."
+def outside(indices, extent, least=0, name="indices"):
+    """Refuse indices that are not in [least, extent)."""
+    wrong = is_outside(indices, extent, least)
+
+    def message():
+        place = tuple(np.argwhere(wrong)[0])
+        at = f"[{','.join(map(str, place))}]" if place else ""
+        outside = f"{indices[place]} is not in [{least}, {extent})"
+        return f"{name}{at} = {outside}\nEach index must name one of the {extent} entries."
+
+    yield wrong, message
 
 
 def _row_numbers(rank, indices_rank, axis, batch_dims):
@@ -76,8 +77,8 @@ def _row_numbers(rank, indices_rank, axis, batch_dims):
 
 
 @op(
-    "GatherV2", infer=_gather_aval, saves="indices", mixed=True, wrong=is_outside, status=outside, checked="indices",
-    strings=True, gives_slices=True, traits="takes hands_on",
+    "GatherV2", infer=_gather_aval, saves="indices", mixed=True, refuses=outside, strings=True, gives_slices=True,
+    traits="takes hands_on",
 )  # fmt: skip
 def _gather(params, indices, *, axis, batch_dims, extent):
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
@@ -210,19 +211,8 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
 # Indices as NumPy counts them
 
 
-def is_outside_both_ways(indices, *, extent, **_):
-    """Return which indices are not in [-extent, extent)."""
-    return is_outside(indices, extent=extent, least=-extent)
-
-
-def _outside_both_ways(indices, extent):
-    """Return the message for an index that is not in [-extent, extent)."""
-    return outside(indices, extent=extent, least=-extent)
-
-
 @op(
-    "IndexFromStart", infer=same, cheap=True, wrong=is_outside_both_ways, status=_outside_both_ways, checked="indices",
-    traits="own",
+    "IndexFromStart", infer=same, cheap=True, refuses=lambda indices, extent: outside(indices, extent, -extent), traits="own",
 )  # fmt: skip
 def _from_start(indices, *, extent):
     return jnp.where(indices < 0, indices + jnp.array(extent, indices.dtype), indices)

@@ -18,6 +18,7 @@ from gradtape._src.core.engine import constant_folding, engine
 from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
+from gradtape._src.core.programs.guards import refusal
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.tensors.convert import holds_tensor, node_of, static_list, static_vector, tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, handle, index_of
@@ -26,7 +27,7 @@ from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import Dim, is_same, is_unknown, unknown
-from gradtape._src.ops.array.gather import is_outside_both_ways
+from gradtape._src.ops.array.gather import is_outside
 from gradtape._src.ops.array.joining import _pack, unstack
 from gradtape._src.ops.array.select import boolean_mask
 from gradtape._src.ops.array.shape import plain
@@ -315,8 +316,9 @@ def _beyond(index, extent, axis):
 _INDEX = guard(
     "StridedSliceIndex",
     "extent axis",
-    wrong=is_outside_both_ways,
-    status=lambda index, extent, axis: of_op(_beyond(index, extent, axis), "StridedSlice"),
+    refuses=lambda index, extent, axis: [
+        (is_outside(index, extent, -extent), lambda: of_op(_beyond(index, extent, axis), "StridedSlice"))
+    ],
 )
 
 
@@ -422,9 +424,8 @@ def slice_(input_, begin, size, name=None) -> Tensor:
     sizes, rest = [], [slice(None)] * x.ndim
     for axis, (start, count, extent) in enumerate(zip(begins, size, shape, strict=True)):
         if not isinstance(start, Node):
-            wrong = _beyond_part(start, extent, count, axis)
-            if wrong:
-                raise invalid_for("Slice", wrong)
+            if message := refusal(_beyond_part(start, extent, count, axis)):
+                raise invalid_for("Slice", message)
             count = extent - start if count == -1 else count
         else:
             if not is_unknown(extent):
@@ -445,26 +446,15 @@ def _entries(vector):
     return [entry.node for entry in unstack(vector)]
 
 
-def _beyond_part(begin, extent, count, axis):
-    """Return the message for a slice of an axis that does not fit, or None."""
-    if not 0 <= begin <= extent:
-        return f"Expected begin[{axis}] in [0, {extent}], but got {begin}"
-    if count != -1 and not is_unknown(count) and not 0 <= count <= extent - begin:
-        return f"Expected size[{axis}] in [0, {extent - begin}], but got {count}"
-    return None
+def _beyond_part(index, extent, count, axis):
+    """Refuse a slice of an axis, from `index` on, that does not fit."""
+    yield (index < 0) | (index > extent), lambda: of_op(f"Expected begin[{axis}] in [0, {extent}], but got {index}", "Slice")
+    if count != -1 and not is_unknown(count):
+        beyond = (index > extent - count) | (count < 0)
+        yield beyond, lambda: of_op(f"Expected size[{axis}] in [0, {extent - int(index)}], but got {count}", "Slice")
 
 
-def _part_is_beyond(begin, extent, count, axis):
-    fits = (begin >= 0) & (begin <= extent)
-    return ~fits if count == -1 or is_unknown(count) else ~fits | (begin > extent - count) | (count < 0)
-
-
-_PART = guard(
-    "SliceBegin",
-    "extent count axis",
-    wrong=_part_is_beyond,
-    status=lambda begin, extent, count, axis: of_op(_beyond_part(int(begin), extent, count, axis), "Slice"),
-)
+_PART = guard("SliceBegin", "extent count axis", refuses=_beyond_part)
 
 
 @public

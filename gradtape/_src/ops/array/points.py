@@ -23,17 +23,18 @@ from gradtape._src.ops.math.compare import equal
 from gradtape._src.ops.shapes import NUMERIC, blank, require
 
 
-def bad_points(indices, shape, batch_dims=0, ignore=False):
-    """Return which of `indices` do not index into `shape`; none of them if they are to be ignored."""
+def outside_shape(indices, shape, batch_dims=0, ignore=False, what="shape", after=""):
+    """Refuse points that do not index into `shape`, unless they are to be ignored."""
     last = [min(extent - 1, np.iinfo(indices.dtype).max) for extent in shape[batch_dims : batch_dims + indices.shape[-1]]]
-    return ((indices < 0) | (indices > np.array(last, indices.dtype))).any(axis=-1) & (not ignore)
+    wrong = ((indices < 0) | (indices > np.array(last, indices.dtype))).any(axis=-1) & (not ignore)
 
+    def message():
+        place = tuple(np.argwhere(wrong)[0])
+        at = f"[{','.join(map(str, place))}]" if place else ""
+        point = ", ".join(map(str, [*place[:batch_dims], *indices[place]]))
+        return f"indices{at} = [{point}] does not index into {what} {plain(shape)}{after}"
 
-def bad_point(indices, shape, batch_dims=0):
-    """Return `(position, point)`, as text, of the first of `indices` that does not index into `shape`."""
-    place = tuple(np.argwhere(bad_points(indices, shape, batch_dims))[0])
-    point = [*place[:batch_dims], *indices[place]]
-    return f"[{','.join(map(str, place))}]" if place else "", f"[{', '.join(map(str, point))}]"
+    yield wrong, message
 
 
 def _numbers(indices, rank, batch_dims):
@@ -84,16 +85,13 @@ def _points_of(params, indices, batch_dims, shape, ignore):
 
 
 def _outside_params(indices, batch_dims, shape, ignore):
-    found = bad_point(indices, shape, batch_dims)
-    return (
-        f"indices{found[0]} = {found[1]} does not index into param shape {plain(shape)}, node name: GatherNd\nWith "
-        "bad_indices_policy='IGNORE' such elements are 0."
-    )
+    after = ", node name: GatherNd\nWith bad_indices_policy='IGNORE' such elements are 0."
+    return outside_shape(indices, shape, batch_dims, ignore, "param shape", after)
 
 
 @op(
-    "GatherNd", infer=_points_of, saves="indices", mixed=True, wrong=bad_points, status=_outside_params,
-    checked="indices", strings=True, gives_slices=True, traits="takes",
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, refuses=_outside_params,
+    strings=True, gives_slices=True, traits="takes",
 )  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
@@ -170,12 +168,6 @@ def _require_updates(indices, updates, shape, batch_dims=0):
         )
 
 
-def outside_shape(indices, shape, batch_dims=0, ignore=False):
-    """Return the message for the first point outside of the shape."""
-    found = bad_point(indices, shape, batch_dims)
-    return f"indices{found[0]} = {found[1]} does not index into shape {plain(shape)}"
-
-
 def combined(how, operand, indices, updates, batch_dims=0):
     """Combine `updates` into `operand` at the points `indices` by `how`. Points outside are left out."""
     if 0 in updates.shape or 0 in operand.shape:
@@ -191,7 +183,7 @@ def combined(how, operand, indices, updates, batch_dims=0):
 
 
 @op(
-    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, wrong=bad_points, status=outside_shape, checked="indices",
+    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, refuses=outside_shape,
     strings=True, flops=flops.of_input(1, at=1),
 )  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
@@ -244,8 +236,8 @@ def _tensor_scatter(type, how, **declared):
     """Declare the op that combines updates into a tensor by `how`."""
 
     @op(
-        type, infer=updated if how == "scatter" else _combinable, mixed=True, wrong=bad_points, status=outside_shape,
-        checked="indices", strings=True if how == "scatter" else None, flops=flops.of_updates(how), **declared,
+        type, infer=updated if how == "scatter" else _combinable, mixed=True, refuses=outside_shape,
+        strings=True if how == "scatter" else None, flops=flops.of_updates(how), **declared,
     )  # fmt: skip
     def scatter(tensor, indices, updates, *, shape, ignore):
         return combined(how, tensor, indices, updates)

@@ -282,18 +282,17 @@ def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):
     return input
 
 
-def _wrong_lengths(seq_lengths, seq_axis, batch_axis, extent):
-    return (seq_lengths < 0) | (seq_lengths > extent)
-
-
-def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
-    i = np.flatnonzero(_wrong_lengths(seq_lengths, seq_axis, batch_axis, extent))[0]
-    return f"seq_lens({i}) < 0" if seq_lengths.reshape(-1)[i] < 0 else f"seq_lens({i}) > input.dims({seq_axis})"
+def _wrong_lengths(seq_lengths, seq_axis, extent):
+    wrong = (seq_lengths < 0) | (seq_lengths > extent)
+    yield (
+        wrong,
+        lambda: f"seq_lens({(i := np.flatnonzero(wrong)[0])}) " + ("< 0" if seq_lengths[i] < 0 else f"> input.dims({seq_axis})"),
+    )
 
 
 @op(
-    "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, wrong=_wrong_lengths, status=_length_fault,
-    checked="seq_lengths", strings=True, flops=0,
+    "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, refuses=_wrong_lengths,
+    strings=True, flops=0,
 )  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])

@@ -15,9 +15,9 @@ from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.tensors.variable_ops import STATE
 from gradtape._src.ops import flops
-from gradtape._src.ops.array.gather import gather, is_outside, outside, require_indices
+from gradtape._src.ops.array.gather import gather, outside, require_indices
 from gradtape._src.ops.array.joining import concat
-from gradtape._src.ops.array.points import bad_points, combined, gather_nd, outside_shape, updated
+from gradtape._src.ops.array.points import combined, gather_nd, outside_shape, updated
 from gradtape._src.ops.array.shape import expand_dims, host_constant, plain
 
 
@@ -69,7 +69,7 @@ def _rows(way, instead=""):
     how, verb, link = _WAYS[way]
 
     @op(
-        f"ResourceScatter{way.title()}", infer=_rows_aval, mixed=True, wrong=is_outside, status=outside, checked="indices",
+        f"ResourceScatter{way.title()}", infer=_rows_aval, mixed=True, refuses=outside,
         flops=flops.of_updates(how), instead=instead,
     )  # fmt: skip
     def scatter(value, indices, updates, *, extent):
@@ -94,7 +94,7 @@ def _points(way):
     how, verb, link = _WAYS[way]
 
     @op(
-        f"ResourceScatterNd{way.title()}", infer=updated, mixed=True, wrong=bad_points, status=outside_shape, checked="indices",
+        f"ResourceScatterNd{way.title()}", infer=updated, mixed=True, refuses=outside_shape,
         strings=True if how == "scatter" else None, flops=flops.of_updates(how),
     )  # fmt: skip
     def scatter(value, indices, updates, *, shape, ignore):

@@ -15,15 +15,16 @@ from gradtape._src.core.declarations.define import AT_ONCE, gradient, not_differ
 from gradtape._src.core.engine import engine
 from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.programs import journal
+from gradtape._src.core.programs.guards import refusal
 from gradtape._src.core.tensors.convert import operands, static, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.tensor import Stored, Tensor, emit, extents_of, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import unknown
-from gradtape._src.ops.array.gather import _gather, is_outside, outside, scatter_rows
+from gradtape._src.ops.array.gather import _gather, outside, scatter_rows
 from gradtape._src.ops.array.joining import _concat, _split_v
 from gradtape._src.ops.array.shape import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import BOOL, REAL, blank, bounded_axis, broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import BOOL, INDEX, REAL, blank, bounded_axis, broadcast_shapes, named_dtype, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -208,9 +209,7 @@ def _vector(x, what):
 
 def _index_type(out_idx):
     """Convert `out_idx` to NumPy's dtype: int32 (None, too) or int64."""
-    out_idx = dtypes.int32 if out_idx is None else out_idx
-    require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
-    return dtypes.as_dtype(out_idx).numpy
+    return named_dtype(dtypes.int32 if out_idx is None else out_idx, INDEX, "out_idx")
 
 
 @public
@@ -294,8 +293,8 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
             f"{plain(extents_of(partitions))}: give one partition for each row.",
         )
     numbers = to_numpy(partitions.node)
-    if is_outside(numbers, extent=count).any():
-        raise invalid_for("DynamicPartition", outside(numbers, extent=count).replace("indices", "partitions", 1))
+    if message := refusal(outside(numbers, count, name="partitions")):
+        raise invalid_for("DynamicPartition", message)
     order = host_constant(np.argsort(numbers.reshape(-1), kind="stable"))
     counts = tuple(np.bincount(numbers.reshape(-1), minlength=count).tolist())
     return list(emit(_dynamic_partition.op, (x.node, partitions.node, order.node), (counts,)))

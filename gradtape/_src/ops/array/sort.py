@@ -16,20 +16,9 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops import flops
 from gradtape._src.ops.array.shape import plain, reshape
-from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require
+from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, named_dtype, require
 
 INT32 = np.dtype(np.int32)
-
-
-def _index_type(dtype, what, allowed):
-    """Convert an argument that names an integer type to NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
-    given = dtypes.as_dtype(dtypes.int64 if dtype is None and what == "output_type" else dtype)
-    if given.name not in allowed:
-        raise invalid(
-            f"Value for attr '{what}' of {given.name} is not in the list of allowed values: {', '.join(allowed)}. Give one of "
-            "these, and cast the result."
-        )
-    return given.numpy
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -173,7 +162,7 @@ def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
     >>> values.numpy(), indices.numpy()
     (array([5., 3.], dtype=float32), array([1, 2], dtype=int32))
     """
-    index_type = _index_type(index_type, "index_type", ("int16", "int32", "int64"))
+    index_type = named_dtype(index_type, ("int16", *INDEX), "index_type")
     return TopKV2(*_top_k(tensor(input), k=settled(k, "k"), sorted=bool(sorted), index_type=index_type))
 
 
@@ -284,7 +273,7 @@ def argmax(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
     >>> tf.argmax([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]], axis=1).numpy()
     array([1, 0])
     """
-    return _arg(_arg_max, input, axis, _index_type(output_type, "output_type", ("int16", "uint16", "int32", "int64")))
+    return _arg(_arg_max, input, axis, named_dtype(output_type or dtypes.int64, ("int16", "uint16", *INDEX), "output_type"))
 
 
 @public
@@ -296,7 +285,7 @@ def argmin(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
     >>> tf.argmin([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]], axis=1).numpy()
     array([0, 1])
     """
-    return _arg(_arg_min, input, axis, _index_type(output_type, "output_type", INDEX))
+    return _arg(_arg_min, input, axis, named_dtype(output_type or dtypes.int64, INDEX, "output_type"))
 
 
 def _bound_rule(sorted_inputs, values, out_type):
@@ -361,21 +350,18 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
         if not x.ndim:
             raise invalid(f"slice index -1 of dimension 0 out of bounds: {what} is a scalar; give it a last axis.")
     function = _lower_bound if side == "left" else _upper_bound
-    out_type = _index_type(dtypes.int32 if out_type is None else out_type, "out_type", INDEX)
+    out_type = named_dtype(out_type or dtypes.int32, INDEX, "out_type")
     flat = [reshape(x, (prod(extents_of(x)[:-1]), extents_of(x)[-1])) for x in (rows, wanted)]
     return reshape(function(*flat, out_type=out_type), extents_of(wanted))
 
 
-def _is_no_permutation(x):
-    return jnp.sort(x) != jnp.arange(x.size, dtype=x.dtype)
-
-
-def _permutation_fault(x):
-    outside = x[(x < 0) | (x >= x.size)]
-    if outside.size:
-        return f"{outside[0]} is not between 0 and {x.size}: each of the indices 0 to {x.size - 1} must stand there once."
-    values, counts = np.unique(x, return_counts=True)
-    return f"{values[counts > 1][0]} is duplicated in the input: each of the indices 0 to {x.size - 1} must stand there once."
+def _no_permutation(x):
+    needed = f"each of the indices 0 to {x.size - 1} must stand there once."
+    outside = (x < 0) | (x >= x.size)
+    yield outside, lambda: f"{x[outside][0]} is not between 0 and {x.size}: {needed}"
+    ordered = jnp.sort(x)
+    again = ordered[1:] == ordered[:-1]
+    yield again, lambda: f"{ordered[1:][again][0]} is duplicated in the input: {needed}"
 
 
 def _permutation_rule(x):
@@ -386,7 +372,7 @@ def _permutation_rule(x):
 
 
 @op(
-    "InvertPermutation", infer=_permutation_rule, wrong=_is_no_permutation, status=_permutation_fault, checked="x",
+    "InvertPermutation", infer=_permutation_rule, refuses=_no_permutation,
     prefers="int32", flops=0,
 )  # fmt: skip
 def invert_permutation(x):

@@ -33,10 +33,6 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 # Numerics
 
 
-def _are_not_finite(tensor, message):
-    return ~jnp.isfinite(tensor)
-
-
 def _not_finite(tensor, message):
     """Return the message for an array with NaN or infinities."""
     nan, inf = np.isnan(tensor).any(), np.isinf(tensor).any()  # host-side: the check reads the values
@@ -44,8 +40,8 @@ def _not_finite(tensor, message):
 
 
 @op(
-    "CheckNumerics", infer=only(FLOATING, same), wrong=_are_not_finite, status=_not_finite, checked="tensor", cheap=True,
-    traits="demanded", flops=0,
+    "CheckNumerics", infer=only(FLOATING, same), cheap=True, traits="demanded", flops=0,
+    refuses=lambda tensor, message: [(~jnp.isfinite(tensor), lambda: _not_finite(tensor, message))],
 )  # fmt: skip
 def check_numerics(tensor, *, message):
     """Return `tensor`; InvalidArgumentError, beginning with `message`, if an element is NaN or infinite. Floating dtypes.
@@ -93,12 +89,8 @@ def assert_all_finite(x, message, name=None):
 # Conditions
 
 
-def _is_false(condition, *values, explain):
-    return ~condition
-
-
-def _false(condition, *values, explain):
-    return f"{explain(condition, *values)} [Op:Assert]"  # the user's text may have many lines
+def _false(*inputs, explain):
+    yield ~inputs[0], lambda: f"{explain(*inputs)} [Op:Assert]"  # the user's text may have many lines
 
 
 def _condition(*inputs, explain):
@@ -106,8 +98,7 @@ def _condition(*inputs, explain):
 
 
 _assert = op(
-    "Assert", infer=_condition, wrong=_is_false, status=_false, checked="inputs", mixed=True, strings=True,
-    traits="demanded",
+    "Assert", infer=_condition, refuses=_false, mixed=True, strings=True, traits="demanded",
 )(_condition)  # fmt: skip
 
 

@@ -17,8 +17,7 @@ from gradtape._src.ops.linalg.matmul import matmul
 from gradtape._src.ops.math.arithmetic import maximum, minimum
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.math.rounding import ceil, floor
-from gradtape._src.ops.nn.window import one_of
-from gradtape._src.ops.shapes import require
+from gradtape._src.ops.shapes import one_of, require
 
 SINGLE = np.dtype(np.float32)
 WHOLE = np.dtype(np.int32)
@@ -103,19 +102,14 @@ def _crops_aval(image, boxes, box_ind, crop_size, method, extrapolation_value, b
     return aval((boxes.shape[0], *crop_size, image.shape[3]), SINGLE)
 
 
-def _are_wrong(boxes, box_ind, batch, **attributes):
-    return ~jnp.isfinite(boxes).all() | ((box_ind < 0) | (box_ind >= batch)).any()
-
-
-def _fault(boxes, box_ind, batch, **attributes):
-    if not np.isfinite(boxes).all():  # host-side: the check reads the values
-        return "Boxes contains at least one element that is not finite."
-    return f"{OUTSIDE}: received {box_ind.min()} to {box_ind.max()}, batch_size is {batch}."
+def _refused(boxes, box_ind, batch):
+    yield ~jnp.isfinite(boxes), "Boxes contains at least one element that is not finite."
+    wrong = (box_ind < 0) | (box_ind >= batch)
+    yield wrong, lambda: f"{OUTSIDE}: received {box_ind.min()} to {box_ind.max()}, batch_size is {batch}."
 
 
 @op(
-    "CropAndResize", infer=_crops_aval, saves="image boxes box_ind", mixed=True, wrong=_are_wrong, status=_fault,
-    checked="boxes box_ind",
+    "CropAndResize", infer=_crops_aval, saves="image boxes box_ind", mixed=True, refuses=_refused,
 )  # fmt: skip
 def _crop_and_resize(image, boxes, box_ind, *, crop_size, method, extrapolation_value, batch):
     extent = image.shape[1:3]
@@ -227,4 +221,4 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     except InvalidArgumentError as error:
         if OUTSIDE not in error.message:
             raise
-        raise OutOfRangeError(None, None, error.message) from None
+        raise OutOfRangeError.saying(error.message) from None

@@ -397,17 +397,10 @@ def _lu_rule(input, output_idx_type):
     return input, aval(input.shape[:-1], output_idx_type)
 
 
-def _lu_fault(input, output_idx_type):
-    return "Input is not invertible.\nIts rows are linearly dependent."
-
-
-def _has_no_factors(input, output_idx_type):
-    return is_singular(input)
-
-
 @op(
-    "Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, saves="y0 y1", wrong=_has_no_factors, status=_lu_fault,
-    checked="input", flops=flops.lu, traits="blockwise",
+    "Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, saves="y0 y1",
+    refuses=lambda input: [(is_singular(input), "Input is not invertible.\nIts rows are linearly dependent.")],
+    flops=flops.lu, traits="blockwise",
 )  # fmt: skip
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))

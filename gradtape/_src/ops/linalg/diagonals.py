@@ -18,7 +18,7 @@ from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain, transpose, zeros
 from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.ops.shapes import REAL, require
+from gradtape._src.ops.shapes import REAL, one_of, require
 
 ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -36,15 +36,6 @@ def _band(k):
     if low > high:
         raise invalid(f"lower_diag_index must not be larger than upper_diag_index: {low} > {high}. Give k=(low, high).")
     return low, high
-
-
-def _check_align(align):
-    if align not in ALIGNMENTS:
-        raise invalid(
-            f"Value for attr 'align' of {align!r} is not in the list of allowed values: {', '.join(ALIGNMENTS)}. The first word "
-            "is for diagonals above the main one, the second for those below."
-        )
-    return align
 
 
 def _check_matrix(x):
@@ -207,7 +198,7 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
     x = tensor(diagonal)
     k = _band(k)
     rows, columns = _matrix_size(x.node.aval, k, static(num_rows, "num_rows"), static(num_cols, "num_cols"))
-    return _diag(x, _same_type(padding_value, x), k, rows, columns, _check_align(align))
+    return _diag(x, _same_type(padding_value, x), k, rows, columns, one_of(align, ALIGNMENTS, "align"))
 
 
 @public
@@ -221,7 +212,7 @@ def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT")
     array([1, 4], dtype=int32)
     """
     x = tensor(input)
-    return _diag_part(x, _same_type(padding_value, x), _band(k), _check_align(align))
+    return _diag_part(x, _same_type(padding_value, x), _band(k), one_of(align, ALIGNMENTS, "align"))
 
 
 def _set_diag_rule(input, diagonal, k, align):
@@ -261,7 +252,7 @@ def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT") -> Tenso
     [[0, 2], [3, 0]]
     """
     x = tensor(input)
-    return _set_diag(x, tensor(diagonal, hint=x.dtype), _band(k), _check_align(align))
+    return _set_diag(x, tensor(diagonal, hint=x.dtype), _band(k), one_of(align, ALIGNMENTS, "align"))
 
 
 @public

@@ -72,12 +72,14 @@ def _has_no_determinant(matrix):
 lowering(_has_no_pivot, platform=HOST, rule=_has_no_determinant, because="NumPy has no LU decomposition")
 
 
-def _not_invertible(input, adjoint):
-    return "Input is not invertible.\nIts rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
+def _singular(input):
+    said = "Input is not invertible.\nIts rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
+    yield is_singular(input), said
 
 
-def _system_not_invertible(matrix, adjoint):
-    return "Input matrix is not invertible.\nIts rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
+def _singular_system(matrix):
+    said = "Input matrix is not invertible.\nIts rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
+    yield is_singular(matrix), said
 
 
 def hermitian(x):
@@ -190,8 +192,7 @@ def cholesky_solve(chol, rhs, name=None) -> Tensor:
 
 
 @op(
-    "MatrixInverse", infer=square, saves="y", wrong=lambda input, adjoint: is_singular(input), status=_not_invertible,
-    checked="input", flops=flops.cube(2), traits="blockwise",
+    "MatrixInverse", infer=square, saves="y", refuses=_singular, flops=flops.cube(2), traits="blockwise",
 )  # fmt: skip
 def _inverse(input, *, adjoint=False):
     if 0 in input.shape:
@@ -241,8 +242,7 @@ def _solve_rule(matrix, rhs, adjoint):
 
 
 @op(
-    "MatrixSolve", infer=_solve_rule, saves="matrix y", wrong=lambda matrix, adjoint: is_singular(matrix),
-    status=_system_not_invertible, checked="matrix",
+    "MatrixSolve", infer=_solve_rule, saves="matrix y", refuses=_singular_system,
     flops=lambda attrs, inputs, result: result.size * 2 * inputs[0].shape[-1] + flops.lu(attrs, inputs, result),
     traits="blockwise",
 )  # fmt: skip

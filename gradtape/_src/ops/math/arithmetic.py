@@ -17,7 +17,7 @@ from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import identity, under_broadcast, zeros_as
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
-from gradtape._src.ops.math.complex import complex as to_complex, conj, real
+from gradtape._src.ops.math.complex import complex as to_complex, conj, elementwise, real
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, plain, same
 
 INEXACT = FLOATING + COMPLEX
@@ -368,7 +368,7 @@ def reciprocal_no_nan(x, name=None):
 # Squares and roots
 
 
-@op("Square", infer=only(NUMERIC, same), saves="x", flops=1, traits="arithmetic")
+@elementwise("Square", slope=lambda x: 2.0 * x, infer=only(NUMERIC, same), flops=1, traits="arithmetic")
 def square(x):
     """Return `x²`, element-wise. Any numeric dtype.
 
@@ -376,11 +376,6 @@ def square(x):
     array([4., 9.], dtype=float32)
     """
     return x * x
-
-
-@gradient(square)
-def _(dy, x):
-    return dy * conj(2.0 * x)
 
 
 @op("Sqrt", infer=only(INEXACT, same), saves="y", flops=1)
@@ -442,14 +437,9 @@ def _(dz, y, dy):
 # Size and sign
 
 
-@op("Abs", infer=only(FLOATING + SIGNED, same), saves="x", flops=1)
+@elementwise("Abs", slope=lambda x: sign(x), infer=only(FLOATING + SIGNED, same), flops=1)
 def _abs(x):
     return jnp.abs(x)
-
-
-@gradient(_abs)
-def _(dy, x):
-    return dy * sign(x)
 
 
 @op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x y", flops=3)

@@ -20,6 +20,7 @@ from gradtape._src.ops.array.select import where
 from gradtape._src.ops.floats import in_float64
 from gradtape._src.ops.math.arithmetic import reciprocal, sign
 from gradtape._src.ops.math.compare import equal
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.shapes import FLOATING, only, same
 
 _FLOAT = only(FLOATING, same)
@@ -153,9 +154,16 @@ def _upwards(x, order, first, second, sign):
     return second * inverse**order
 
 
-@op("BesselRatio", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x", traits="own")
+@elementwise(
+    "BesselRatio",
+    slope=lambda x, order, modified: (x if modified else -x) * _ratio(x, order=order + 1, modified=modified),
+    unhosted="NumPy has no twin of it", infer=_FLOAT, traits="own",
+)  # fmt: skip
 def _ratio(x, *, order, modified):
-    """Return Jₙ(x) / xⁿ, or Iₙ(x) / xⁿ if `modified`, for n ≥ 1. It is smooth at 0, as the derivatives of J₁ and I₁ need it."""
+    """Return Jₙ(x) / xⁿ, or Iₙ(x) / xⁿ if `modified`, for n ≥ 1. It is smooth at 0, as the derivatives of J₁ and I₁ need it.
+
+    Its derivative is that of the NIST Digital Library of Mathematical Functions, 10.6.6 and 10.29.4.
+    """
 
     def of_size(x):
         x = jnp.abs(x)
@@ -170,17 +178,11 @@ def _ratio(x, *, order, modified):
     return in_float64(of_size, x)
 
 
-@gradient(_ratio)
-def _(dy, x, *, order, modified):  # DLMF 10.6.6 and 10.29.4
-    slope = x * _ratio(x, order=order + 1, modified=modified)
-    return dy * (slope if modified else -slope)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # First kind
 
 
-@op("BesselJ0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("BesselJ0", slope=lambda x: -bessel_j1(x), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_j0(x):
     """Return the Bessel function of the first kind J₀(x), element-wise. Float.
 
@@ -190,12 +192,10 @@ def bessel_j0(x):
     return in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
 
 
-@gradient(bessel_j0)
-def _(dy, x):
-    return -dy * bessel_j1(x)
-
-
-@op("BesselJ1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise(
+    "BesselJ1", slope=lambda x: bessel_j0(x) - _ratio(x, order=1, modified=False),
+    unhosted="NumPy has no twin of it", infer=_FLOAT,
+)  # fmt: skip
 def bessel_j1(x):
     """Return the Bessel function of the first kind J₁(x), element-wise. Float.
 
@@ -203,11 +203,6 @@ def bessel_j1(x):
     array([0.    , 0.4401], dtype=float32)
     """
     return in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
-
-
-@gradient(bessel_j1)
-def _(dy, x):
-    return dy * (bessel_j0(x) - _ratio(x, order=1, modified=False))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -220,7 +215,7 @@ def _second_kind(order, x):
     return jnp.where(positive, result, jnp.where(jnp.isnan(x), x, -jnp.inf))
 
 
-@op("BesselY0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("BesselY0", slope=lambda x: -bessel_y1(x), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_y0(x):
     """Return the Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float.
 
@@ -230,12 +225,7 @@ def bessel_y0(x):
     return in_float64(lambda x: _second_kind(0, x), x)
 
 
-@gradient(bessel_y0)
-def _(dy, x):
-    return -dy * bessel_y1(x)
-
-
-@op("BesselY1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@elementwise("BesselY1", slope=lambda x, y: bessel_y0(x) - y / x, unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_y1(x):
     """Return the Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float.
 
@@ -245,16 +235,11 @@ def bessel_y1(x):
     return in_float64(lambda x: _second_kind(1, x), x)
 
 
-@gradient(bessel_y1)
-def _(dy, x, y):
-    return dy * (bessel_y0(x) - y / x)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Modified, first kind
 
 
-@op("BesselI0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("BesselI0", slope=lambda x: bessel_i1(x), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_i0(x):
     """Return the modified Bessel function of the first kind I₀(x), element-wise. Float.
 
@@ -264,12 +249,7 @@ def bessel_i0(x):
     return _i(x)[0]
 
 
-@gradient(bessel_i0)
-def _(dy, x):
-    return dy * bessel_i1(x)
-
-
-@op("BesselI0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@elementwise("BesselI0e", slope=lambda x, y: bessel_i1e(x) - sign(x) * y, unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_i0e(x):
     """Return exp(−|x|) I₀(x), element-wise. Float.
 
@@ -279,12 +259,10 @@ def bessel_i0e(x):
     return lax.bessel_i0e(x)
 
 
-@gradient(bessel_i0e)
-def _(dy, x, y):
-    return dy * (bessel_i1e(x) - sign(x) * y)
-
-
-@op("BesselI1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise(
+    "BesselI1", slope=lambda x: bessel_i0(x) - _ratio(x, order=1, modified=True),
+    unhosted="NumPy has no twin of it", infer=_FLOAT,
+)  # fmt: skip
 def bessel_i1(x):
     """Return the modified Bessel function of the first kind I₁(x), element-wise. Float.
 
@@ -292,11 +270,6 @@ def bessel_i1(x):
     array([0.    , 0.5652], dtype=float32)
     """
     return _i(x)[1]
-
-
-@gradient(bessel_i1)
-def _(dy, x):
-    return dy * (bessel_i0(x) - _ratio(x, order=1, modified=True))
 
 
 @op("BesselI1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
@@ -319,7 +292,7 @@ def _(dy, x, y):
 # Modified, second kind
 
 
-@op("BesselK0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("BesselK0", slope=lambda x: -bessel_k1(x), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_k0(x):
     """Return the modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float.
 
@@ -329,12 +302,7 @@ def bessel_k0(x):
     return in_float64(_decaying(0, scaled=False), x)
 
 
-@gradient(bessel_k0)
-def _(dy, x):
-    return -dy * bessel_k1(x)
-
-
-@op("BesselK0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@elementwise("BesselK0e", slope=lambda x, y: y - bessel_k1e(x), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_k0e(x):
     """Return eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float.
 
@@ -344,12 +312,7 @@ def bessel_k0e(x):
     return in_float64(_decaying(0, scaled=True), x)
 
 
-@gradient(bessel_k0e)
-def _(dy, x, y):
-    return dy * (y - bessel_k1e(x))
-
-
-@op("BesselK1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@elementwise("BesselK1", slope=lambda x, y: -bessel_k0(x) - y / x, unhosted="NumPy has no twin of it", infer=_FLOAT)
 def bessel_k1(x):
     """Return the modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float.
 
@@ -359,12 +322,10 @@ def bessel_k1(x):
     return in_float64(_decaying(1, scaled=False), x)
 
 
-@gradient(bessel_k1)
-def _(dy, x, y):
-    return dy * (-bessel_k0(x) - y / x)
-
-
-@op("BesselK1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@elementwise(
+    "BesselK1e", slope=lambda x, y: y * (1.0 - reciprocal(x)) - bessel_k0e(x),
+    unhosted="NumPy has no twin of it", infer=_FLOAT,
+)  # fmt: skip
 def bessel_k1e(x):
     """Return eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float.
 
@@ -372,8 +333,3 @@ def bessel_k1e(x):
     array([1.6362], dtype=float32)
     """
     return in_float64(_decaying(1, scaled=True), x)
-
-
-@gradient(bessel_k1e)
-def _(dy, x, y):
-    return dy * (y * (1.0 - reciprocal(x)) - bessel_k0e(x))

@@ -1,10 +1,14 @@
-"""Complex numbers and their parts."""
+"""Complex numbers and their parts; and the declaration of element-wise ops, whose gradient conjugates their derivative."""
 
+import inspect
 import math
+from collections.abc import Callable
+from typing import Any
 
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.define import gradient, op
+from gradtape._src.core.declarations.define import OpFunction, gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.core.programs.op import Kernel, Rule
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor
 from gradtape._src.core.values import dtypes
@@ -155,3 +159,44 @@ def angle(input, name=None) -> Tensor:
     if x.dtype.is_complex:
         return _angle(x)
     return cast(x < 0, x.dtype) * math.pi
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Element-wise ops
+
+
+def elementwise(type: str, slope: Rule | tuple[Rule | None, ...], **declared: Any) -> Callable[[Kernel], OpFunction]:
+    """Declare an op like `op`, with the gradient `dy · conj(slope)`, where `slope` is the derivative of the kernel.
+
+    An op of several inputs has a tuple with a slope for each of them, or None. A slope is a function of the values that it names:
+    inputs and attributes as in the kernel, and the result as `y`. These inputs and the result are what the op `saves`.
+    """
+    slopes = slope if isinstance(slope, tuple) else (slope,)
+    read = [[] if each is None else list(inspect.signature(each).parameters) for each in slopes]
+
+    def decorate(kernel: Kernel) -> OpFunction:
+        parameters = inspect.signature(kernel).parameters.values()
+        inputs = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        saves = [name for name in (*inputs, "y") if any(name in names for names in read)]
+        function = op(type, saves=" ".join(dict.fromkeys(saves)), **declared)(kernel)
+
+        def value(operation: Any, name: str) -> Any:
+            if name in inputs:
+                return operation.inputs[inputs.index(name)]
+            return operation.outputs[0] if name == "y" else operation.get_attr(name)
+
+        def part(operation: Any, dy: Any, slope: Rule, names: list[str]) -> Any:
+            return dy * conj(slope(*[value(operation, name) for name in names]))
+
+        @gradient(function)
+        def _(op: Any, dy: Any) -> Any:
+            if not isinstance(slope, tuple):
+                return part(op, dy, slope, *read)
+            return [
+                part(op, dy, each, names) if each is not None and needed else None
+                for each, names, needed in zip(slope, read, op.needed, strict=True)
+            ]
+
+        return function
+
+    return decorate

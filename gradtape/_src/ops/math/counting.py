@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_dtype
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import guard, guarded, not_differentiable, op
 from gradtape._src.core.platform.arrays import at, jnp
@@ -18,7 +18,7 @@ from gradtape._src.ops.math.arithmetic import truediv
 from gradtape._src.ops.math.clip import clip_by_value
 from gradtape._src.ops.math.rounding import floor
 from gradtape._src.ops.math.segment import unsorted_segment_sum
-from gradtape._src.ops.shapes import INDEX, require
+from gradtape._src.ops.shapes import INDEX, named_dtype, require
 
 WEIGHTS = ("int32", "int64", "float32", "float64")
 
@@ -42,17 +42,9 @@ def _bincount_rule(input, weights, size, binary_output):
     return aval((*input.shape[:-1], size), weights.dtype)
 
 
-def _negative_counts(input, size, binary_output):
-    return input < 0
-
-
-def _bincount_fault(input, size, binary_output):
-    return "Input arr must be non-negative!"
-
-
 # As in TensorFlow, there is no gradient: LookupError.
 @op(
-    "DenseBincount", infer=_bincount_rule, mixed=True, wrong=_negative_counts, status=_bincount_fault, checked="input",
+    "DenseBincount", infer=_bincount_rule, mixed=True, refuses=lambda input: [(input < 0, "Input arr must be non-negative!")],
     instead="sum the weights by tf.math.unsorted_segment_sum(weights, integers, size), which has a gradient",
 )  # fmt: skip
 def _dense_bincount(input, weights, *, size, binary_output):
@@ -112,8 +104,6 @@ def bincount(
 
 def _histogram_rule(values, value_range, nbins, dtype):
     require(values, WEIGHTS)
-    if dtype.name not in INDEX:
-        raise invalid_dtype(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: int32, int64.")
     if value_range.shape != (2,):
         raise invalid(f"value_range should be a vector of 2 elements. Received shape {plain(value_range.shape)}.")
     if nbins <= 0:
@@ -121,21 +111,15 @@ def _histogram_rule(values, value_range, nbins, dtype):
     return aval((nbins,), dtype)
 
 
-def _is_no_histogram(values, value_range, nbins, dtype):
-    return ~(value_range[0] < value_range[1]) | jnp.any(values != values)
-
-
-def _histogram_fault(values, value_range, nbins, dtype):
-    if not value_range[0] < value_range[1]:
-        return (
-            "value_range should satisfy value_range[0] < value_range[1], but got "
-            f"'[{value_range[0]}, {value_range[1]}]': give the lower bound first."
-        )
-    return "Histogram values must not contain NaN: replace or drop them."
+def _no_histogram(values, value_range):
+    low, high = value_range
+    needed = "value_range should satisfy value_range[0] < value_range[1], but got"
+    yield ~(low < high), lambda: f"{needed} '[{low}, {high}]': give the lower bound first."
+    yield values != values, "Histogram values must not contain NaN: replace or drop them."
 
 
 @op(
-    "HistogramFixedWidth", infer=_histogram_rule, wrong=_is_no_histogram, status=_histogram_fault, checked="values value_range",
+    "HistogramFixedWidth", infer=_histogram_rule, refuses=_no_histogram,
     instead="try a soft one, of tf.exp(-(x - center) ** 2)",
 )  # fmt: skip
 def _histogram(values, value_range, *, nbins, dtype):
@@ -159,8 +143,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, na
     >>> tf.histogram_fixed_width([-1.0, 0.5, 3.0, 9.0], [0.0, 4.0], nbins=4).numpy()
     array([2, 0, 0, 2], dtype=int32)
     """
-    counts = dtypes.as_dtype(dtype).numpy
-    return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=counts)
+    return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=named_dtype(dtype, INDEX, "dtype"))
 
 
 @public
@@ -186,15 +169,13 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
 # Pairs of classes
 
 
-def _class_fault(classes, count, what):
-    if classes.min() < 0:
-        return f"`{what}` contains negative values. The least is {classes.min()}; classes are counted from 0."
-    return f"`{what}` out of bound: the largest is {classes.max()}, num_classes is {count}. Classes are counted from 0."
+def _no_class(index, count, what):
+    after = f"num_classes is {count}. Classes are counted from 0."
+    yield index < 0, lambda: f"`{what}` contains negative values. The least is {index.min()}; classes are counted from 0."
+    yield index >= count, lambda: f"`{what}` out of bound: the largest is {index.max()}, {after}"
 
 
-_CLASSES = guard(
-    "Classes", "count what", wrong=lambda classes, count, what: (classes < 0) | (classes >= count), status=_class_fault
-)
+_CLASSES = guard("Classes", "count what", refuses=_no_class)
 
 
 def _next_class(classes):

@@ -13,7 +13,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.math.arithmetic import masked, reciprocal, rsqrt, square
 from gradtape._src.ops.math.compare import greater, logical_not, not_equal
-from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.complex import conj, elementwise
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, SIGNED, broadcast, only, same
 
 _INEXACT = only(FLOATING + COMPLEX, same)
@@ -22,7 +22,7 @@ _INEXACT = only(FLOATING + COMPLEX, same)
 # Exponentials and logarithms
 
 
-@op("Exp", infer=_INEXACT, saves="y", flops=1, at_edge="use tf.reduce_logsumexp or tf.nn.log_softmax")
+@elementwise("Exp", slope=lambda y: y, infer=_INEXACT, flops=1, at_edge="use tf.reduce_logsumexp or tf.nn.log_softmax")
 def exp(x):
     """Return `eˣ`, element-wise. Float or complex.
 
@@ -32,12 +32,7 @@ def exp(x):
     return jnp.exp(x)
 
 
-@gradient(exp)
-def _(dy, y):
-    return dy * conj(y)
-
-
-@op("Expm1", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Expm1", slope=lambda x: exp(x), infer=_INEXACT, flops=1)
 def expm1(x):
     """Return `eˣ - 1`, element-wise, exact for small `x`. Float or complex.
 
@@ -47,12 +42,7 @@ def expm1(x):
     return jnp.expm1(x)
 
 
-@gradient(expm1)
-def _(dy, x):
-    return dy * conj(exp(x))
-
-
-@op("Log", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Log", slope=lambda x: reciprocal(x), infer=_INEXACT, flops=1)
 def log(x):
     """Return the natural logarithm of `x`, element-wise: NaN below 0. Float or complex.
 
@@ -62,12 +52,7 @@ def log(x):
     return jnp.log(x)
 
 
-@gradient(log)
-def _(dy, x):
-    return dy * conj(reciprocal(x))
-
-
-@op("Log1p", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Log1p", slope=lambda x: reciprocal(1.0 + x), infer=_INEXACT, flops=1)
 def log1p(x):
     """Return `log(1 + x)`, element-wise, exact for small `x`. Float or complex.
 
@@ -75,11 +60,6 @@ def log1p(x):
     array([0.    , 0.6931], dtype=float32)
     """
     return jnp.log1p(x)
-
-
-@gradient(log1p)
-def _(dy, x):
-    return dy * conj(reciprocal(1.0 + x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -94,17 +74,13 @@ def _powered(x, y, exponent):
     return broadcast(x, y)
 
 
-def _negative_powers(y, exponent):
-    return y < 0
-
-
 def _may_be_negative(x, y, exponent):
     return exponent is None and x.dtype.kind == "i"
 
 
 @op(
-    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z", wrong=_negative_powers,
-    status=lambda y, exponent: NEGATIVE_POWER, checked="y", when=_may_be_negative, flops=1, operator="pow",
+    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z",
+    refuses=lambda y: [(y < 0, NEGATIVE_POWER)], when=_may_be_negative, flops=1, operator="pow",
 )  # fmt: skip
 def _pow(x, y, *, exponent=None):
     """Raise `x` to the power `y`. `exponent` is the value of `y` if it is one of `_STRUCTURAL`, else None."""
@@ -170,7 +146,7 @@ _STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
 # Trigonometric functions
 
 
-@op("Sin", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Sin", slope=lambda x: cos(x), infer=_INEXACT, flops=1)
 def sin(x):
     """Return the sine of `x` (radians), element-wise. Float or complex.
 
@@ -180,12 +156,7 @@ def sin(x):
     return jnp.sin(x)
 
 
-@gradient(sin)
-def _(dy, x):
-    return dy * conj(cos(x))
-
-
-@op("Cos", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Cos", slope=lambda x: -sin(x), infer=_INEXACT, flops=1)
 def cos(x):
     """Return the cosine of `x` (radians), element-wise. Float or complex.
 
@@ -195,12 +166,7 @@ def cos(x):
     return jnp.cos(x)
 
 
-@gradient(cos)
-def _(dy, x):
-    return -dy * conj(sin(x))
-
-
-@op("Tan", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Tan", slope=lambda x: square(reciprocal(cos(x))), infer=_INEXACT, flops=1)
 def tan(x):
     """Return the tangent of `x` (radians), element-wise. Float or complex.
 
@@ -210,12 +176,7 @@ def tan(x):
     return jnp.tan(x)
 
 
-@gradient(tan)
-def _(dy, x):
-    return dy * conj(square(reciprocal(cos(x))))
-
-
-@op("Asin", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Asin", slope=lambda x: rsqrt(1.0 - square(x)), infer=_INEXACT, flops=1)
 def asin(x):
     """Return the inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex.
 
@@ -225,12 +186,7 @@ def asin(x):
     return jnp.arcsin(x)
 
 
-@gradient(asin)
-def _(dy, x):
-    return dy * conj(rsqrt(1.0 - square(x)))
-
-
-@op("Acos", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Acos", slope=lambda x: -rsqrt(1.0 - square(x)), infer=_INEXACT, flops=1)
 def acos(x):
     """Return the inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex.
 
@@ -240,12 +196,7 @@ def acos(x):
     return jnp.arccos(x)
 
 
-@gradient(acos)
-def _(dy, x):
-    return -dy * conj(rsqrt(1.0 - square(x)))
-
-
-@op("Atan", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Atan", slope=lambda x: reciprocal(1.0 + square(x)), infer=_INEXACT, flops=1)
 def atan(x):
     """Return the inverse tangent, in [-π/2, π/2], element-wise. Float or complex.
 
@@ -253,11 +204,6 @@ def atan(x):
     array([0.    , 0.7854], dtype=float32)
     """
     return jnp.arctan(x)
-
-
-@gradient(atan)
-def _(dy, x):
-    return dy * conj(reciprocal(1.0 + square(x)))
 
 
 @op(
@@ -283,7 +229,7 @@ def _(dy, y, x):
 # Hyperbolic functions
 
 
-@op("Sinh", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Sinh", slope=lambda x: cosh(x), infer=_INEXACT, flops=1)
 def sinh(x):
     """Return the hyperbolic sine, element-wise. Float or complex.
 
@@ -293,12 +239,7 @@ def sinh(x):
     return jnp.sinh(x)
 
 
-@gradient(sinh)
-def _(dy, x):
-    return dy * conj(cosh(x))
-
-
-@op("Cosh", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Cosh", slope=lambda x: sinh(x), infer=_INEXACT, flops=1)
 def cosh(x):
     """Return the hyperbolic cosine, element-wise. Float or complex.
 
@@ -308,12 +249,7 @@ def cosh(x):
     return jnp.cosh(x)
 
 
-@gradient(cosh)
-def _(dy, x):
-    return dy * conj(sinh(x))
-
-
-@op("Tanh", infer=_INEXACT, saves="y", flops=1)
+@elementwise("Tanh", slope=lambda y: 1.0 - y * y, infer=_INEXACT, flops=1)
 def tanh(x):
     """Return the hyperbolic tangent, element-wise. Float or complex.
 
@@ -321,11 +257,6 @@ def tanh(x):
     array([0.    , 0.7616], dtype=float32)
     """
     return jnp.tanh(x)
-
-
-@gradient(tanh)
-def _(dy, y):
-    return dy * conj(1.0 - y * y)
 
 
 @op("Asinh", infer=_INEXACT, saves="y", flops=1)
@@ -358,7 +289,7 @@ def _(dy, y):
     return dy / conj(sinh(y))
 
 
-@op("Atanh", infer=_INEXACT, saves="x", flops=1)
+@elementwise("Atanh", slope=lambda x: reciprocal(1.0 - square(x)), infer=_INEXACT, flops=1)
 def atanh(x):
     """Return the inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex.
 
@@ -366,8 +297,3 @@ def atanh(x):
     array([0.    , 0.5493], dtype=float32)
     """
     return jnp.arctanh(x)
-
-
-@gradient(atanh)
-def _(dy, x):
-    return dy * conj(reciprocal(1.0 - square(x)))

@@ -13,9 +13,9 @@ import math
 import numpy as np
 
 from gradtape._src.core.base.errors import invalid
-from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import tensor
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.math.elementary import exp, log, log1p
 from gradtape._src.ops.math.special import digamma, lgamma, polygamma, xlog1py, xlogy
 from gradtape._src.ops.shapes import FLOATING, broadcast, only
@@ -66,7 +66,10 @@ def _integral(density, factor, rate):
 # The incomplete gamma function
 
 
-@op("Igamma", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x")
+@elementwise(
+    "Igamma", slope=(lambda a, x: _igamma_grad_a(a, x), lambda a, x: _gamma_density(a, x)),
+    unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True,
+)  # fmt: skip
 def igamma(a, x):
     """Return the lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float.
 
@@ -79,12 +82,10 @@ def igamma(a, x):
     return jnp.where((x == 0) | ((a == jnp.inf) & (x > 0)), zero, found)
 
 
-@gradient(igamma)
-def _(dy, a, x, needs_a, needs_x):
-    return dy * _igamma_grad_a(a, x) if needs_a else None, dy * _gamma_density(a, x) if needs_x else None
-
-
-@op("Igammac", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x")
+@elementwise(
+    "Igammac", slope=(lambda a, x: -_igamma_grad_a(a, x), lambda a, x: -_gamma_density(a, x)),
+    unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True,
+)  # fmt: skip
 def igammac(a, x):
     """Return the upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float.
 
@@ -96,11 +97,6 @@ def igammac(a, x):
     return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), jnp.ones((), x.dtype), found)
 
 
-@gradient(igammac)
-def _(dy, a, x, needs_a, needs_x):
-    return -dy * _igamma_grad_a(a, x) if needs_a else None, -dy * _gamma_density(a, x) if needs_x else None
-
-
 def _derivative_to_a(a, x, found):
     """Complete a derivative of `igamma` with respect to `a` by its limits: 0 where `igamma` is 0 or 1 for any a, else NaN."""
     vanishes = (x == 0) | ((x == jnp.inf) & (a > 0)) | ((a == jnp.inf) & (x > 0))
@@ -108,18 +104,20 @@ def _derivative_to_a(a, x, found):
     return jnp.where(vanishes, jnp.zeros((), x.dtype), jnp.where(valid, found, jnp.array(jnp.nan, x.dtype)))
 
 
-@op("IgammaGradA", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x")
+@elementwise(
+    "IgammaGradA", slope=(lambda a, x: _igamma_derivative(a, x, order=2), lambda a, x: _gamma_density(a, x, 1)),
+    unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True,
+)  # fmt: skip
 def _igamma_grad_a(a, x):
     a, x = jnp.broadcast_arrays(a, x)
     return _derivative_to_a(a, x, lax.igamma_grad_a(a, x))
 
 
-@gradient(_igamma_grad_a)
-def _(dy, a, x, needs_a, needs_x):
-    return _gradients_of_derivative(dy, a, x, needs_a, needs_x, order=1)
-
-
-@op("IgammaDerivative", unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, saves="a x", traits="own")
+@elementwise(
+    "IgammaDerivative",
+    slope=(lambda a, x, order: _igamma_derivative(a, x, order=order + 1), lambda a, x, order: _gamma_density(a, x, order)),
+    unhosted=_NO_TWIN, infer=_FLOATS, broadcasting=True, traits="own",
+)  # fmt: skip
 def _igamma_derivative(a, x, *, order):
     """Return the `order`-th derivative of `igamma` with respect to `a`."""
     a, x = jnp.broadcast_arrays(a, x)
@@ -145,13 +143,6 @@ def _igamma_derivative(a, x, *, order):
     return _derivative_to_a(a, x, jnp.where(valid, found, jnp.nan).astype(x.dtype))
 
 
-@gradient(_igamma_derivative)
-def _gradients_of_derivative(dy, a, x, needs_a, needs_x, *, order):
-    """Return the gradients of the `order`-th derivative of `igamma` with respect to `a`."""
-    da = dy * _igamma_derivative(a, x, order=order + 1) if needs_a else None
-    return da, dy * _gamma_density(a, x, order) if needs_x else None
-
-
 def _gamma_density(a, x, order=0):
     """Return xᵃ⁻¹ e⁻ˣ / Γ(a), the derivative of `igamma` with respect to `x`, differentiated `order` times to `a`."""
 
@@ -175,14 +166,18 @@ def _betainc_aval(a, b, x, **attributes):
     return broadcast(a, b, x)
 
 
-_BETA = {
-    "infer": only(("float32", "float64"), _betainc_aval),
-    "broadcasting": True,
-    "saves": "a b x",
-}
+_BETA = only(("float32", "float64"), _betainc_aval)
 
 
-@op("Betainc", unhosted=_NO_TWIN, **_BETA)
+@elementwise(
+    "Betainc",
+    slope=(
+        lambda a, b, x: _betainc_derivative(a, b, x, orders=(1, 0)),
+        lambda a, b, x: _betainc_derivative(a, b, x, orders=(0, 1)),
+        lambda a, b, x: _beta_density(a, b, x, (0, 0)),
+    ),
+    unhosted=_NO_TWIN, infer=_BETA, broadcasting=True,
+)  # fmt: skip
 def betainc(a, b, x):
     """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
 
@@ -197,12 +192,15 @@ def betainc(a, b, x):
     return jnp.where(inside, lax.betainc(a, b, x), jnp.array(jnp.nan, x.dtype))
 
 
-@gradient(betainc)
-def _(dy, a, b, x, needs_a, needs_b, needs_x):
-    return _gradients_of_beta(dy, a, b, x, needs_a, needs_b, needs_x, orders=(0, 0))
-
-
-@op("BetaincDerivative", unhosted="NumPy has no twin of polygamma, which higher orders take", **_BETA, traits="own")
+@elementwise(
+    "BetaincDerivative",
+    slope=(
+        lambda a, b, x, orders: _betainc_derivative(a, b, x, orders=(orders[0] + 1, orders[1])),
+        lambda a, b, x, orders: _betainc_derivative(a, b, x, orders=(orders[0], orders[1] + 1)),
+        lambda a, b, x, orders: _beta_density(a, b, x, orders),
+    ),
+    unhosted="NumPy has no twin of polygamma, which higher orders take", infer=_BETA, broadcasting=True, traits="own",
+)  # fmt: skip
 def _betainc_derivative(a, b, x, *, orders):
     """Return the derivative of `betainc`, `orders[0]` times with respect to `a` and `orders[1]` times to `b`."""
     dtype = x.dtype
@@ -248,22 +246,13 @@ def _slope_of_beta(a, b, first, second, gammas, i, j):
     return found if i + j > 1 else found + (first if i else second)
 
 
-@gradient(_betainc_derivative)
-def _gradients_of_beta(dy, a, b, x, needs_a, needs_b, needs_x, *, orders):
-    """Return the gradients of `betainc`, or of its derivative of these orders.
-
-    The derivative of `betainc` with respect to x is xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b).
-    """
-    i, j = orders
-    da = dy * _betainc_derivative(a, b, x, orders=(i + 1, j)) if needs_a else None
-    db = dy * _betainc_derivative(a, b, x, orders=(i, j + 1)) if needs_b else None
-    if not needs_x:
-        return da, db, None
+def _beta_density(a, b, x, orders):
+    """Return xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b), the derivative of `betainc` with respect to `x`, differentiated by these orders."""
 
     def gammas(n, at):
         return polygamma(tensor(n, at.dtype), at) if n else digamma(at)
 
     log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
     density = exp(xlog1py(b - 1.0, -x) + xlogy(a - 1.0, x) - log_beta)
-    factor = _factor(orders, functools.partial(_slope_of_beta, a, b, log(x), log1p(-x), gammas)) if i + j else 1.0
-    return da, db, dy * (density * factor)
+    factor = _factor(orders, functools.partial(_slope_of_beta, a, b, log(x), log1p(-x), gammas)) if any(orders) else 1.0
+    return density * factor

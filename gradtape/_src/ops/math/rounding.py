@@ -66,19 +66,15 @@ not_differentiable(floor, ceil, _round, rint, because=STEPS)
 # Rounded quotients, and remainders
 
 
-def _are_zero(y):
-    return y == 0
-
-
-def _zero_divisor(y):
-    return "Integer division by zero\nThe divisor holds a 0. Replace it with tf.where, or divide floats."
+def _zeros(y):
+    yield y == 0, "Integer division by zero\nThe divisor holds a 0. Replace it with tf.where, or divide floats."
 
 
 def _integers(x, y):
     return x.dtype.kind in "iu"
 
 
-_nonzero: dict[str, Any] = {"wrong": _are_zero, "status": _zero_divisor, "checked": "y", "when": _integers}
+_nonzero: dict[str, Any] = {"refuses": _zeros, "when": _integers}
 
 
 @op(

@@ -230,20 +230,18 @@ def _unsorted_rule(allowed, index):
 
 
 def _too_large(segment_ids, num_segments):
-    return segment_ids >= num_segments
+    wrong = segment_ids >= num_segments
 
+    def message():
+        place = tuple(np.argwhere(wrong)[0])
+        value = f"segment_ids{plain(place) if place else ''} = {segment_ids[place]}"
+        return f"{value} is out of range [0, {num_segments}): an id below 0 leaves a row out, one above is a mistake."
 
-def _id_fault(segment_ids, num_segments):
-    """Return the message for the first id that is too large."""
-    place = tuple(np.argwhere(_too_large(segment_ids, num_segments))[0])
-    return (
-        f"segment_ids{plain(place) if place else ''} = {segment_ids[place]} is out of range [0, {num_segments}): an id below 0 "
-        "leaves a row out, one above is a mistake."
-    )
+    yield wrong, message
 
 
 def _unsorted(type, allowed, saves="segment_ids", index=INDEX):
-    declared = {"wrong": _too_large, "status": _id_fault, "checked": "segment_ids", "flops": flops.of_input(1)}
+    declared = {"refuses": _too_large, "flops": flops.of_input(1)}
     return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, **declared)
 
 

@@ -13,7 +13,7 @@ from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.floats import in_float64, wide
 from gradtape._src.ops.math.arithmetic import reciprocal, square
 from gradtape._src.ops.math.compare import equal, logical_or, not_equal
-from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.math.elementary import cos, exp, log, log1p, sin
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
@@ -26,7 +26,7 @@ _WIDE_FLOATS = only(("float32", "float64"), broadcast)
 # The error function, and the normal distribution
 
 
-@op("Erf", infer=_FLOAT, saves="x", flops=1)
+@elementwise("Erf", slope=lambda x: 2.0 / math.sqrt(math.pi) * exp(-square(x)), infer=_FLOAT, flops=1)
 def erf(x):
     """Return the error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float.
 
@@ -36,12 +36,7 @@ def erf(x):
     return lax.erf(x)
 
 
-@gradient(erf)
-def _(dy, x):
-    return dy * (2.0 / math.sqrt(math.pi) * exp(-square(x)))
-
-
-@op("Erfc", infer=_FLOAT, saves="x", flops=1)
+@elementwise("Erfc", slope=lambda x: -2.0 / math.sqrt(math.pi) * exp(-square(x)), infer=_FLOAT, flops=1)
 def erfc(x):
     """Return `1 - erf(x)`, element-wise, exact for large `x`. Float.
 
@@ -51,12 +46,7 @@ def erfc(x):
     return lax.erfc(x)
 
 
-@gradient(erfc)
-def _(dy, x):
-    return dy * (-2.0 / math.sqrt(math.pi) * exp(-square(x)))
-
-
-@op("Erfinv", infer=_FLOAT, saves="y", flops=1)
+@elementwise("Erfinv", slope=lambda y: math.sqrt(math.pi) / 2.0 * exp(square(y)), infer=_FLOAT, flops=1)
 def erfinv(x):
     """Return the inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float.
 
@@ -66,12 +56,10 @@ def erfinv(x):
     return lax.erf_inv(x)
 
 
-@gradient(erfinv)
-def _(dy, y):
-    return dy * (math.sqrt(math.pi) / 2.0 * exp(square(y)))
-
-
-@op("Ndtri", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="y")
+@elementwise(
+    "Ndtri", slope=lambda y: math.sqrt(2.0 * math.pi) * exp(square(y) / 2.0),
+    unhosted="NumPy has no twin of it", infer=_FLOAT,
+)  # fmt: skip
 def ndtri(x):
     """Return the quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float.
 
@@ -79,11 +67,6 @@ def ndtri(x):
     array([0.  , 1.96], dtype=float32)
     """
     return kernels.ndtri(wide(x)).astype(x.dtype)
-
-
-@gradient(ndtri)
-def _(dy, y):
-    return dy * (math.sqrt(2.0 * math.pi) * exp(square(y) / 2.0))
 
 
 @public
@@ -100,7 +83,7 @@ def erfcinv(x, name=None):
 # Gamma and its relations
 
 
-@op("Lgamma", infer=_FLOAT, saves="x", flops=1)
+@elementwise("Lgamma", slope=lambda x: digamma(x), infer=_FLOAT, flops=1)
 def lgamma(x):
     """Return log |Γ(x)|, element-wise: ∞ at the poles. Float.
 
@@ -110,12 +93,7 @@ def lgamma(x):
     return lax.lgamma(x)
 
 
-@gradient(lgamma)
-def _(dy, x):
-    return dy * digamma(x)
-
-
-@op("Digamma", infer=_FLOAT, saves="x")
+@elementwise("Digamma", slope=lambda x: polygamma(tensor(1, x.dtype), x), infer=_FLOAT)
 def digamma(x):
     """Return ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float.
 
@@ -125,12 +103,10 @@ def digamma(x):
     return jnp.where(x == 0, jnp.array(jnp.nan, x.dtype), lax.digamma(x))  # JAX 0.11 returns -inf at 0, TensorFlow NaN
 
 
-@gradient(digamma)
-def _(dy, x):
-    return dy * polygamma(tensor(1, x.dtype), x)
-
-
-@op("Polygamma", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
+@elementwise(
+    "Polygamma", slope=(None, lambda a, x: polygamma(a + 1.0, x)),
+    unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True,
+)  # fmt: skip
 def polygamma(a, x):
     """Return the `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not an integer.
 
@@ -146,12 +122,10 @@ def polygamma(a, x):
     return jnp.where(whole, found, jnp.array(jnp.nan, x.dtype))
 
 
-@gradient(polygamma)
-def _(dy, a, x):
-    return None, dy * polygamma(a + 1.0, x)
-
-
-@op("Zeta", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
+@elementwise(
+    "Zeta", slope=(lambda x, q: _zeta_derivative(x, q, order=1), lambda x, q: -x * zeta(x + 1.0, q)),
+    unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True,
+)  # fmt: skip
 def zeta(x, q):
     """Return Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1.
 
@@ -161,11 +135,6 @@ def zeta(x, q):
     array([1.6449], dtype=float32)
     """
     return lax.zeta(*jnp.broadcast_arrays(x, q))
-
-
-@gradient(zeta)
-def _(dy, x, q, needs_x, needs_q):
-    return dy * _zeta_derivative(x, q, order=1) if needs_x else None, dy * (-x * zeta(x + 1.0, q)) if needs_q else None
 
 
 _SUMMED = 12  # number of terms that are added before the Euler-Maclaurin formula
@@ -237,7 +206,10 @@ def _factor(x, y):
     return cast(logical_or(not_equal(x, 0), equal(y - y, 0)), x.dtype)
 
 
-@op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
+@elementwise(
+    "Xlogy", slope=(lambda x, y: xlogy(_factor(x, log(y)), y), lambda x, y: xdivy(x, y)),
+    infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, flops=2,
+)  # fmt: skip
 def xlogy(x, y):
     """Return `x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
 
@@ -247,12 +219,10 @@ def xlogy(x, y):
     return _zero_where_zero(x, x * jnp.log(y))
 
 
-@gradient(xlogy)
-def _(dy, x, y):
-    return dy * conj(xlogy(_factor(x, log(y)), y)), dy * conj(xdivy(x, y))
-
-
-@op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
+@elementwise(
+    "Xlog1py", slope=(lambda x, y: xlog1py(_factor(x, log1p(y)), y), lambda x, y: xdivy(x, y + 1.0)),
+    infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, flops=2,
+)  # fmt: skip
 def xlog1py(x, y):
     """Return `x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
 
@@ -262,12 +232,10 @@ def xlog1py(x, y):
     return _zero_where_zero(x, x * jnp.log1p(y))
 
 
-@gradient(xlog1py)
-def _(dy, x, y):
-    return dy * conj(xlog1py(_factor(x, log1p(y)), y)), dy * conj(xdivy(x, y + 1.0))
-
-
-@op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y", flops=2)
+@elementwise(
+    "Xdivy", slope=(lambda x, y: xdivy(_factor(x, reciprocal(y)), y), lambda x, y: xdivy(-x, square(y))),
+    infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, flops=2,
+)  # fmt: skip
 def xdivy(x, y):
     """Return `x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex.
 
@@ -277,16 +245,11 @@ def xdivy(x, y):
     return _zero_where_zero(x, x / y)
 
 
-@gradient(xdivy)
-def _(dy, x, y):
-    return dy * conj(xdivy(_factor(x, reciprocal(y)), y)), dy * conj(xdivy(-x, square(y)))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Sigmoids
 
 
-@op("Sigmoid", infer=only(FLOATING + COMPLEX, same), saves="y", flops=1)
+@elementwise("Sigmoid", slope=lambda y: y * (1.0 - y), infer=only(FLOATING + COMPLEX, same), flops=1)
 def sigmoid(x):
     """Return 1 / (1 + e⁻ˣ), element-wise. Float or complex.
 
@@ -296,12 +259,7 @@ def sigmoid(x):
     return lax.logistic(x)
 
 
-@gradient(sigmoid)
-def _(dy, y):
-    return dy * conj(y * (1.0 - y))
-
-
-@op("Softplus", infer=_FLOAT, saves="features", flops=2)
+@elementwise("Softplus", slope=lambda features: sigmoid(features), infer=_FLOAT, flops=2)
 def softplus(features):
     """Return log(1 + eˣ), element-wise: exact for large `features` of either sign. Float.
 
@@ -309,11 +267,6 @@ def softplus(features):
     array([ 0.6931, 10.    ], dtype=float32)
     """
     return jnp.maximum(features, 0) + jnp.log1p(jnp.exp(-jnp.abs(features)))
-
-
-@gradient(softplus)
-def _(dy, features):
-    return dy * sigmoid(features)
 
 
 @public
@@ -330,7 +283,7 @@ def log_sigmoid(x, name=None) -> Tensor:
 # Integrals
 
 
-@op("Dawsn", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
+@elementwise("Dawsn", slope=lambda x, y: 1.0 - 2.0 * x * y, unhosted="NumPy has no twin of it", infer=_FLOAT)
 def dawsn(x):
     """Return Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float.
 
@@ -338,11 +291,6 @@ def dawsn(x):
     array([0.    , 0.5381], dtype=float32)
     """
     return in_float64(kernels.dawsn, x)
-
-
-@gradient(dawsn)
-def _(dy, x, y):
-    return dy * (1.0 - 2.0 * x * y)
 
 
 @op("Expint", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
@@ -360,7 +308,7 @@ def _(dy, x):
     return dy * exp(x) / x
 
 
-@op("FresnelCos", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("FresnelCos", slope=lambda x: cos(math.pi / 2.0 * square(x)), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def fresnel_cos(x):
     """Return Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float.
 
@@ -370,12 +318,7 @@ def fresnel_cos(x):
     return in_float64(lambda x: kernels.fresnel(x)[1], x)
 
 
-@gradient(fresnel_cos)
-def _(dy, x):
-    return dy * cos(math.pi / 2.0 * square(x))
-
-
-@op("FresnelSin", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("FresnelSin", slope=lambda x: sin(math.pi / 2.0 * square(x)), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def fresnel_sin(x):
     """Return Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float.
 
@@ -385,12 +328,7 @@ def fresnel_sin(x):
     return in_float64(lambda x: kernels.fresnel(x)[0], x)
 
 
-@gradient(fresnel_sin)
-def _(dy, x):
-    return dy * sin(math.pi / 2.0 * square(x))
-
-
-@op("Spence", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
+@elementwise("Spence", slope=lambda x: -_spence_slope(x, order=0), unhosted="NumPy has no twin of it", infer=_FLOAT)
 def spence(x):
     """Return Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float.
 
@@ -400,12 +338,7 @@ def spence(x):
     return in_float64(kernels.spence, x)
 
 
-@gradient(spence)
-def _(dy, x):
-    return -dy * _spence_slope(x, order=0)
-
-
-@op("SpenceSlope", infer=_FLOAT, saves="x", traits="own")
+@elementwise("SpenceSlope", slope=lambda x, order: -(order + 1.0) * _spence_slope(x, order=order + 1), infer=_FLOAT, traits="own")
 def _spence_slope(x, *, order):
     """Return ∫₀¹ tⁿ / (1 + t (x − 1))ⁿ⁺¹ dt: log(x) / (x − 1) for n = 0, and likewise smooth at 1."""
 
@@ -422,8 +355,3 @@ def _spence_slope(x, *, order):
         return jnp.where(near, series, away)
 
     return in_float64(integral, x)
-
-
-@gradient(_spence_slope)
-def _(dy, x, *, order):
-    return -(order + 1.0) * dy * _spence_slope(x, order=order + 1)

@@ -26,7 +26,7 @@ from gradtape._src.ops.math.compare import less
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.math.elementary import exp, tanh
 from gradtape._src.ops.math.special import erfc, sigmoid
-from gradtape._src.ops.shapes import COMPLEX, FLOATING, NUMERIC, REAL, broadcast, only, require, same
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, NUMERIC, REAL, broadcast, channel_axis, only, require, same
 
 _REAL, _FLOAT = only(REAL, same), only(FLOATING, same)
 
@@ -279,17 +279,13 @@ def silu(features, beta=1.0) -> Tensor:
 # Bias
 
 
-def _channel(rank, data_format):
-    return 1 if data_format == "NCHW" and rank > 2 else rank - 1
-
-
 def _bias_aval(value, bias, data_format):
     require(value, NUMERIC)
     if value.ndim < 2:
         raise invalid(f"Input tensor must be at least 2D: {plain(value.shape)}: axes of batch and channels.")
     if bias.ndim != 1:
         raise invalid(f"Biases must be 1D: {plain(bias.shape)}: one number for each channel.")
-    channel = _channel(value.ndim, data_format)
+    channel = channel_axis(value.ndim, data_format)
     if bias.shape[0] != value.shape[channel]:
         where = "last dimension" if channel == value.ndim - 1 else f"dimension {channel}"
         raise invalid(
@@ -304,16 +300,16 @@ def _along(bias, rank, channel):
 
 @op("BiasAdd", infer=_bias_aval, flops=1)
 def _bias_add(value, bias, *, data_format):
-    return value + bias.reshape(_along(bias.shape[0], value.ndim, _channel(value.ndim, data_format)))
+    return value + bias.reshape(_along(bias.shape[0], value.ndim, channel_axis(value.ndim, data_format)))
 
 
 def _bias_gradient_aval(out_backprop, data_format):
-    return aval((out_backprop.shape[_channel(out_backprop.ndim, data_format)],), out_backprop.dtype)
+    return aval((out_backprop.shape[channel_axis(out_backprop.ndim, data_format)],), out_backprop.dtype)
 
 
 @op("BiasAddGrad", infer=_bias_gradient_aval, flops=flops.reduction)
 def _bias_add_grad(out_backprop, *, data_format):
-    channel = _channel(out_backprop.ndim, data_format)
+    channel = channel_axis(out_backprop.ndim, data_format)
     return jnp.sum(out_backprop, [axis for axis in range(out_backprop.ndim) if axis != channel], out_backprop.dtype)
 
 
@@ -325,14 +321,14 @@ def _(dy, needs_value, needs_bias, *, data_format):
 def _to_bias(dy, data_format):
     if broadcast_source(dy) is None:
         return _bias_add_grad(dy, data_format=data_format)
-    channel = _channel(dy.ndim, data_format)
+    channel = channel_axis(dy.ndim, data_format)
     return summed_over(dy, tuple([axis for axis in range(dy.ndim) if axis != channel]))
 
 
 @gradient(_bias_add_grad)
 def _(dz, out_backprop, *, data_format):
     shape = extents_of(out_backprop)
-    channel = _channel(len(shape), data_format)
+    channel = channel_axis(len(shape), data_format)
     return _broadcast_to(_reshape(dz, shape=_along(shape[channel], len(shape), channel)), shape=shape)
 
 

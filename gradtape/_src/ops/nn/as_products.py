@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from gradtape._src.core.platform.arrays import jnp, lax
+from gradtape._src.ops.floats import wide
 from gradtape._src.ops.nn.window import channels_last, padded
 
 MOST_CELLS = 256  # largest window, in cells, for which patches are laid out
@@ -32,8 +33,7 @@ def product_of_patches(x, kernel, *, ways, data_format):
 def products_of_cells(kernel, dy, *, shape, ways, data_format):
     """Compute a transposed convolution: the sum of [places, outputs] × [outputs, channels] over the cells of the window."""
     (last, back), rank = channels_last(data_format), len(ways)
-    dtype = np.dtype(np.float32) if dy.dtype.itemsize == 2 else dy.dtype  # convolutions add up 16-bit floats in float32, too
-    dy, each = jnp.transpose(dy, last).astype(dtype), kernel.reshape(-1, kernel.shape[-1]).astype(dtype)
+    dy, each = wide(jnp.transpose(dy, last)), wide(kernel.reshape(-1, kernel.shape[-1]))  # convolutions sum in float32, too
     result = jnp.matmul(dy, each.T).reshape(*dy.shape[:-1], *kernel.shape[:-1])
     for axis, way in reversed(list(enumerate(ways, 1))):  # merges stops and cells into one axis, from the last one on
         result = jnp.moveaxis(result, rank + axis, axis + 1)
@@ -42,6 +42,6 @@ def products_of_cells(kernel, dy, *, shape, ways, data_format):
         stop, between = from_first // way.stride, from_first % way.stride
         met = np.where((between == 0) & (stop >= 0) & (stop < way.out), stop * way.extent + cell, nothing)
         result = result.reshape(*result.shape[:axis], nothing, *result.shape[axis + 2 :])
-        result = lax.pad(result, jnp.zeros((), dtype), [(0, int(i == axis), 0) for i in range(result.ndim)])
+        result = lax.pad(result, jnp.zeros((), result.dtype), [(0, int(i == axis), 0) for i in range(result.ndim)])
         result = jnp.take(result, met.astype(np.int32), axis=axis, mode="clip").sum(axis + 1)
     return jnp.transpose(result, back).astype(kernel.dtype)

@@ -75,13 +75,9 @@ def _avals(state, true_classes, *weights, num_true, num_sampled, unique, range_m
     return aval((num_sampled,), INT64), aval(true_classes.shape, FLOAT32), count
 
 
-def _are_outside(true_classes, num_true, num_sampled, unique, range_max):
-    return (true_classes < 0) | (true_classes >= range_max)
-
-
-def _fault(true_classes, num_true, num_sampled, unique, range_max):
-    outside = true_classes[_are_outside(true_classes, num_true, num_sampled, unique, range_max)]
-    return f"`true_candidate` out of range [0, {range_max}), received {outside[0]}"
+def _outside(true_classes, range_max):
+    outside = (true_classes < 0) | (true_classes >= range_max)
+    yield outside, lambda: f"`true_candidate` out of range [0, {range_max}), received {true_classes[outside][0]}"
 
 
 def _sampled(state, true_classes, weights, num_sampled, unique):
@@ -104,7 +100,7 @@ def _sampled(state, true_classes, weights, num_sampled, unique):
 def _sampler(type, weights):
     """Create the sampler op `type`, in which `weights(range_max)` are the weights of the classes."""
 
-    @op(type, mixed=True, infer=_avals, wrong=_are_outside, status=_fault, checked="true_classes")
+    @op(type, mixed=True, infer=_avals, refuses=_outside)
     def sample(state, true_classes, *, num_true, num_sampled, unique, range_max):
         return _sampled(state, true_classes, weights(range_max), num_sampled, unique)
 
@@ -120,7 +116,7 @@ _uniform_sampler = _sampler("UniformCandidateSampler", lambda range_max: jnp.one
 _log_uniform_sampler = _sampler("LogUniformCandidateSampler", _log_uniform)
 
 
-@op("FixedUnigramCandidateSampler", mixed=True, infer=_avals, wrong=_are_outside, status=_fault, checked="true_classes")
+@op("FixedUnigramCandidateSampler", mixed=True, infer=_avals, refuses=_outside)
 def _unigram_sampler(state, true_classes, weights, *, num_true, num_sampled, unique, range_max):
     return _sampled(state, true_classes, weights, num_sampled, unique)
 

@@ -25,7 +25,6 @@ from gradtape._src.ops.nn.window import (
     flat_geometry,
     geometry,
     not_both,
-    one_of,
     over_batches,
     sequence,
     spatial_axes,
@@ -33,7 +32,7 @@ from gradtape._src.ops.nn.window import (
     swept,
     widened,
 )
-from gradtape._src.ops.shapes import FLOATING, require
+from gradtape._src.ops.shapes import FLOATING, one_of, require
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Shapes
@@ -53,7 +52,7 @@ def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilat
                 f"Current implementation does not yet support {what} in the batch and depth dimensions: received "
                 f"{list(values)} for {data_format}. Give 1 for these two."
             )
-            raise invalid(message) if what == "dilations" else UnimplementedError(None, None, message)
+            raise invalid(message) if what == "dilations" else UnimplementedError.saying(message)
         if any(values[axis] < 1 for axis in spatial):
             raise invalid(f"{each} should be larger than 0: received {what}={list(values)}.")
 

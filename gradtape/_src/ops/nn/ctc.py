@@ -16,7 +16,7 @@ from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, not_differentiable, op
 from gradtape._src.core.engine import engine
-from gradtape._src.core.platform.arrays import at, jnp, lax, on_host
+from gradtape._src.core.platform.arrays import at, jnp, lax
 from gradtape._src.core.platform.lowerings import HOST, lowered, lowering
 from gradtape._src.core.tensors.convert import is_tensor, static, tensor
 from gradtape._src.core.values import dtypes
@@ -166,66 +166,56 @@ def _used(labels, label_length):
     return np.arange(labels.shape[1], dtype=label_length.dtype) < label_length[:, None]
 
 
-def _lacks_time(label_length, logit_length):
-    return label_length.astype(np.int64) > logit_length.astype(np.int64)
+def _too_late(label_length, logit_length, advice=""):
+    """Refuse rows with more labels than frames."""
+    late = label_length.astype(np.int64) > logit_length.astype(np.int64)
+    said = "Not enough time for target transition sequence (required: {}, available: {}) in row {}: each label needs a frame."
+    yield late, lambda: said.format(label_length[late][0], logit_length[late][0], np.flatnonzero(late)[0]) + advice
 
 
-@lowered("whether labels or lengths are invalid")
-def _are_impossible(labels, label_length, logit_length, *, blank, classes, frames, strict, merge):
-    """Return which labels or lengths are invalid. With `strict`, fewer frames than labels are invalid, too."""
-    lengths = (label_length < 0) | (label_length > labels.shape[1]) | (logit_length < 0) | (logit_length > frames)
-    wrong = (_used(labels, label_length) & ((labels < 0) | (labels >= classes))).any() | lengths.any()
+def _no_lengths(name, lengths, extent):
+    wrong = (lengths < 0) | (lengths > extent)
+    return wrong, lambda: f"{name} must be in [0, {extent}], what there is of them; received {lengths.tolist()}."
+
+
+def _impossible(labels, label_length, logit_length, classes, frames, strict, merge):
+    """Refuse invalid labels and lengths; with `strict`, also fewer frames than labels."""
+    yield _no_lengths("label_length", label_length, labels.shape[1])
+    yield _no_lengths("logit_length", logit_length, frames)
+    outside = _used(labels, label_length) & ((labels < 0) | (labels >= classes))
+    yield outside, lambda: f"Labels must be in [0, {classes}); received {labels[outside][0]}."
     if strict:
-        return wrong | _lacks_time(label_length, logit_length).any()
-    return wrong
+        yield from _too_late(label_length, logit_length)
+    else:
+        _tell_of_labels_that_do_not_fit(labels, label_length, logit_length, merge=merge)
 
 
-def _told_of(labels, label_length, logit_length, *, strict, merge, **others):
-    wrong = _are_impossible.plain(labels, label_length, logit_length, strict=strict, merge=merge, **others)
-    if not (strict or wrong):
-        for row in np.flatnonzero(_frames_needed(labels, label_length, merge) > logit_length)[:1]:
-            _tell_of_labels_that_do_not_fit(int(row), int(label_length[row]), int(logit_length[row]))
-    return wrong
+@lowered("the warning about labels that do not fit")
+def _tell_of_labels_that_do_not_fit(labels, label_length, logit_length, *, merge):
+    """Do nothing: the host has the values."""
 
 
-lowering(_are_impossible, platform=HOST, rule=_told_of, because="the log has a line about the first labels that do not fit")
-
-
-def _impossible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
-    for name, lengths, extent in (
-        ("label_length", label_length, labels.shape[1]),
-        ("logit_length", logit_length, frames),
-    ):
-        if (lengths < 0).any() or (lengths > extent).any():
-            return f"{name} must be in [0, {extent}], what there is of them; received {lengths.tolist()}."
-    used = labels[_used(labels, label_length)]
-    wrong = used[(used < 0) | (used >= classes)]
-    if wrong.size:
-        return f"Labels must be in [0, {classes}); received {wrong[0]}."
-    row = np.flatnonzero(_lacks_time(label_length, logit_length))[0]
-    return (
-        f"Not enough time for target transition sequence (required: {label_length[row]}, available: "
-        f"{logit_length[row]}) in row {row}: each label needs a frame."
-    )
-
-
-def _tell_of_labels_that_do_not_fit(row, labels, frames):
+def _told_on_host(labels, label_length, logit_length, *, merge):
     """Warn once in the log that the loss of labels that do not fit is no likelihood."""
-    if not _told:
+    for row in np.flatnonzero(_frames_needed(labels, label_length, merge) > logit_length)[: not _told]:
         _told.append(row)
         logger.warning(
             "ctc_loss: the %d labels of row %d do not fit into %d frames (each label needs one, and one more between equal "
             "neighbours). The loss of such a row is 707 or more, as in TensorFlow, and its gradient that of labels cut off. "
-            "Leave such rows out. This is said once.", labels, row, frames,
+            "Leave such rows out. This is said once.", label_length[row], row, logit_length[row],
         )  # fmt: skip
 
 
+lowering(
+    _tell_of_labels_that_do_not_fit, platform=HOST, rule=_told_on_host,
+    because="the log has a line about the first labels that do not fit",
+)  # fmt: skip
 _told: list[int] = []
 
 
 @op(
     "CTCLossDense", unhosted="it loops", infer=_loss_avals, mixed=True, saves="labels logits label_length logit_length y1",
-    wrong=_are_impossible, status=_impossible, checked="labels label_length logit_length", traits="own",
+    refuses=_impossible, traits="own",
 )  # fmt: skip
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
     """Return the loss, and for each frame and state the log-probabilities of the frames before it, and of those behind it.
@@ -389,33 +379,20 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     return loss
 
 
-def _goes_on(labels, label_length, null):
-    """Return which rows have a label behind a `null`, which ends a row in TensorFlow 1's loss."""
+def _invalid_in_1(labels, label_length, logit_length, null, longer):
+    """Refuse labels behind a `null`, which ends a row in TensorFlow 1's loss; and, unless `longer`, more labels than frames."""
     used = _used(labels, label_length)
     ended = jnp.cumsum(used & (labels >= null), axis=1) > 0
-    return (used & ended & (labels < null)).any(axis=1)
-
-
-def _are_wrong(labels, label_length, logit_length, null, collapse, longer):
-    wrong = _goes_on(labels, label_length, null)
-    return wrong if longer else wrong | _lacks_time(label_length, logit_length)
-
-
-def _null_fault(labels, label_length, logit_length, null, collapse, longer):
-    """Return the message for invalid labels of TensorFlow 1's loss."""
-    with on_host():
-        for row in np.flatnonzero(_goes_on(labels, label_length, null)):
-            return f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: {row}"
-    row = np.flatnonzero(_lacks_time(label_length, logit_length))[0]
-    return (
-        f"Not enough time for target transition sequence (required: {label_length[row]}, available: {logit_length[row]}) "
-        f"in row {row}: each label needs a frame. ignore_longer_outputs_than_inputs=True leaves such rows out."
-    )
+    rows = (used & ended & (labels < null)).any(axis=1)
+    said = "Saw a non-null label (index >= num_classes - 1) following a null label, batch:"
+    yield rows, lambda: f"{said} {np.flatnonzero(rows)[0]}"
+    if not longer:
+        yield from _too_late(label_length, logit_length, " ignore_longer_outputs_than_inputs=True leaves such rows out.")
 
 
 @op(
     "CTCTrimLabels", infer=lambda labels, label_length, logit_length, **attributes: (labels, label_length), mixed=True,
-    wrong=_are_wrong, status=_null_fault, checked="labels label_length logit_length", traits="own",
+    refuses=_invalid_in_1, traits="own",
 )  # fmt: skip
 def _trimmed(labels, label_length, logit_length, *, null, collapse, longer):
     """Return the labels below `null`, with equal neighbours merged if they `collapse`, and the number left in each row."""

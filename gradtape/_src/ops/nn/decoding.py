@@ -35,10 +35,8 @@ def _checked(inputs, sequence_length):
     batch = x.node.aval.shape[1]
     count = lengths.node.aval.size
     if lengths.ndim != 1 or (count != batch and not is_unknown(count) and not is_unknown(batch)):
-        raise FailedPreconditionError(
-            None,
-            None,
-            f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}",
+        raise FailedPreconditionError.saying(
+            f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
         )
     return x, lengths
 
@@ -69,7 +67,7 @@ def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
     frames = len(inputs)
     for i, length in enumerate(sequence_length):
         if not 0 <= length <= frames:
-            raise FailedPreconditionError(None, None, f"sequence_length({i}) <= {frames} and >= 0 is needed, received {length}")
+            raise FailedPreconditionError.saying(f"sequence_length({i}) <= {frames} and >= 0 is needed, received {length}")
     best = inputs.argmax(axis=2).T
     if merge_repeated:
         rows = _merged(best, sequence_length, blank_index)
@@ -187,7 +185,7 @@ def _sparse_paths(paths, scores, sequence_length, *, merge_repeated):
     """Convert paths to `(indices, values, dense_shape)`, one path after the other."""
     frames = paths.shape[2]
     for i in np.flatnonzero(sequence_length > frames)[:1]:
-        raise FailedPreconditionError(None, None, f"sequence_length({i}) <= {frames} is needed, received {sequence_length[i]}")
+        raise FailedPreconditionError.saying(f"sequence_length({i}) <= {frames} is needed, received {sequence_length[i]}")
     if (scores == -np.inf).any():
         raise invalid("Less leaves in the beam search than requested. Fewer top_paths are possible.")
     parts = []

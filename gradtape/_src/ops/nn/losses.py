@@ -19,6 +19,7 @@ from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, sq
 from gradtape._src.ops.floats import is_zeros, wide
 from gradtape._src.ops.math.arithmetic import abs as abs_
 from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.complex import elementwise
 from gradtape._src.ops.math.elementary import exp, log, log1p
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.math.special import sigmoid
@@ -83,21 +84,20 @@ def _label_avals(features, labels, classes):
 
 
 def _labels_outside(labels, classes):
-    return (labels < 0) | (labels >= classes)
+    def message():
+        low, high = labels.min(), labels.max()
+        values = " ".join(map(str, labels.ravel()[:32]))
+        return (
+            f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
+            f"Label values: {values}\nLabels count the classes from 0: give the logits a class more, or mask these."
+        )
 
-
-def _wrong_label(labels, classes):
-    low, high = labels.min(), labels.max()
-    values = " ".join(map(str, labels.ravel()[:32]))
-    return (
-        f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
-        f"Label values: {values}\nLabels count the classes from 0: give the logits a class more, or mask these."
-    )
+    yield (labels < 0) | (labels >= classes), message
 
 
 @op(
-    "SparseSoftmaxCrossEntropyWithLogits", infer=_label_avals, mixed=True, saves="features labels", wrong=_labels_outside,
-    status=_wrong_label, checked="labels", flops=flops.of_input(4),
+    "SparseSoftmaxCrossEntropyWithLogits", infer=_label_avals, mixed=True, saves="features labels",
+    refuses=_labels_outside, flops=flops.of_input(4),
 )  # fmt: skip
 def _sparse_softmax_cross_entropy(features, labels, *, classes):
     top, z, e, s = exponentials(wide(features), -1)
@@ -207,19 +207,14 @@ def _both(labels, logits, what):
 # Sigmoid cross-entropies and other losses
 
 
-@op(
-    "SigmoidCrossEntropyWithLogits", infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
-    saves="labels logits", flops=4, traits="own",
+@elementwise(
+    "SigmoidCrossEntropyWithLogits", slope=(lambda logits: -logits, lambda labels, logits: sigmoid(logits) - labels),
+    infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)), flops=4, traits="own",
 )  # fmt: skip
 def _sigmoid_cross_entropy(labels, logits):
     p, z = wide(labels), wide(logits)
     loss = jnp.maximum(z, 0) - z * p + jnp.log1p(jnp.exp(-jnp.abs(z)))
     return loss.astype(logits.dtype)
-
-
-@gradient(_sigmoid_cross_entropy)
-def _(dy, labels, logits, needs_labels, needs_logits):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
-    return -dy * logits if needs_labels else None, dy * (sigmoid(logits) - labels) if needs_logits else None
 
 
 def _alike(labels, logits, what):

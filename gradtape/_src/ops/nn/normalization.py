@@ -1,4 +1,4 @@
-"""Moments, and batch, layer, L2 and local response normalisation."""
+"""Moments, and batch, L2 and local response normalisation."""
 
 import functools
 import operator
@@ -21,7 +21,7 @@ from gradtape._src.ops.floats import is_zeros, mean_over, wide
 from gradtape._src.ops.math.arithmetic import divide_no_nan, maximum, rsqrt, square, squared_difference
 from gradtape._src.ops.math.complex import complex, imag, real
 from gradtape._src.ops.math.reduction import divisor, kept, reduce_mean, reduce_sum, reduced, reduction_axes, restored, spread
-from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast_shapes, only, require, same
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast_shapes, channel_axis, one_of, only, require, same
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Moments
@@ -205,13 +205,9 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None) -> Tensor:
 FORMATS = ("NHWC", "NCHW", "NDHWC", "NCDHW")
 
 
-def _channel(shape, data_format):
-    return 1 if data_format.startswith("NC") else len(shape) - 1
-
-
 def _others(shape, data_format):
     """Return the axes to reduce: all but the channel axis."""
-    return tuple([a for a in range(len(shape)) if a != _channel(shape, data_format)])
+    return tuple([a for a in range(len(shape)) if a != channel_axis(len(shape), data_format)])
 
 
 def _along_channels(shape, data_format):
@@ -221,11 +217,10 @@ def _along_channels(shape, data_format):
 
 def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training):
     require(x, FLOATING)
-    if data_format not in FORMATS:
-        raise invalid(f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: {FORMATS}.")
+    one_of(data_format, FORMATS, "data_format")
     if x.ndim != len(data_format):
         raise invalid(f"input must be {len(data_format)}-dimensional for data_format {data_format}: {list(x.shape)}")
-    channels = x.shape[_channel(x.shape, data_format)]
+    channels = x.shape[channel_axis(x.ndim, data_format)]
     statistics = aval((channels,), scale.dtype)
     wanted = dtypes.float64 if x.dtype == np.float64 else dtypes.float32
     given = not is_training or exponential_avg_factor != 1
@@ -329,64 +324,6 @@ def fused_batch_norm(
         x, scale, offset, mean, variance, float(epsilon), float(exponential_avg_factor), data_format, bool(is_training)
     )
     return results[:3]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Layer normalisation
-
-
-def _layer_norm_avals(x, scale, offset, begin, epsilon):
-    require(x, FLOATING)
-    shape = x.shape[begin:]
-    for name, part in (("scale", scale), ("offset", offset)):
-        if part.shape != shape or part.dtype is not x.dtype:
-            raise invalid(f"{name} must be {x.type.name}{list(shape)} for x of shape {list(x.shape)}, got {part!r}.")
-    statistics = aval(kept(x.shape, tuple(range(begin, x.ndim))), np.promote_types(x.dtype, np.float32))
-    return x, statistics, statistics
-
-
-@op(
-    "LayerNorm", infer=_layer_norm_avals, saves="x scale y1 y2",
-    flops=lambda attrs, inputs, result: 7 * inputs[0].size + 2 * result[1].size, traits="own",
-)  # fmt: skip
-def layer_norm(x, scale, offset, *, begin, epsilon):
-    """Normalise `x` over its axes from `begin` on: return (x − m) · scale / √(v + epsilon) + offset, m, and 1/√(v + ε).
-
-    `scale` and `offset` have the shape of those axes. The moments are float32 for 16-bit types.
-    """
-    values = wide(x)
-    axes = tuple(range(begin, x.ndim))
-    m = mean_over(values, axes, keepdims=True)
-    centred = values - m
-    s = lax.rsqrt(mean_over(lax.square(centred), axes, keepdims=True) + epsilon)
-    y = centred * s * wide(scale) + wide(offset)
-    return y.astype(x.dtype), m, s
-
-
-@gradient(layer_norm)
-def _(dy, dm, ds, x, scale, m, s, needs_x, needs_scale, needs_offset, *, begin):
-    """With n = (x − m)·s and t = dy·γ, means over the normalised axes: dx = s·(t − mean t − n·mean(t·n)), dγ = Σ dy·n, dβ = Σ
-    dy. The cotangents of the moments add dx = (dm − s²·n·ds) / count.
-    """
-    shape = x.node.aval.shape
-    axes, batch = tuple(range(begin, len(shape))), tuple(range(begin))
-    count = prod(shape[begin:])
-    n = (cast(x, s.dtype) - m) * s
-    dx = dscale = doffset = None
-    if not is_zeros(dy):
-        dy = cast(dy, s.dtype)
-        if needs_scale:
-            dscale = cast(reduce_sum(dy * n, batch), scale.dtype)
-        if needs_offset:
-            doffset = cast(reduce_sum(dy, batch), scale.dtype)
-        if needs_x:
-            t = dy * cast(scale, s.dtype)
-            dx = s * (t - reduce_mean(t, axes, keepdims=True) - n * reduce_mean(t * n, axes, keepdims=True))
-    if needs_x:
-        to_mean = None if is_zeros(dm) else spread(dm / count, shape, axes)
-        to_s = None if is_zeros(ds) else n * (ds * s * s / -count)
-        dx = _total(dx, to_mean, to_s)
-    return None if dx is None else cast(dx, x.dtype), dscale, doffset
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from gradtape._src.core.platform.arrays import jnp
 from gradtape._src.core.tensors.convert import static_list, tensor
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain
-from gradtape._src.ops.nn.window import CHANNELS_LAST, cells, one_of, sweeps, swept, unviewed, views
-from gradtape._src.ops.shapes import COMPLEX, REAL, require
+from gradtape._src.ops.nn.window import CHANNELS_LAST, cells, sweeps, swept, unviewed, views
+from gradtape._src.ops.shapes import COMPLEX, REAL, one_of, require
 
 
 def _ways(shape, ksizes, strides, rates, padding):
@@ -37,7 +37,7 @@ def _patched(x, rank, ksizes, strides, rates, padding):
                 None, None, f"Only support {name} across space. The first and last entry must be 1: {plain(values)}."
             )
         if min(values) < 1:
-            raise OutOfRangeError(None, None, f"{name} is out of range. All entries must be positive: {plain(values)}.")
+            raise OutOfRangeError.saying(f"{name} is out of range. All entries must be positive: {plain(values)}.")
     if x.ndim != rank:
         raise invalid(f"input must be {rank}-dimensional: {plain(x.shape)}. Its axes are batch, those of space, channels.")
     ways = _ways(x.shape, ksizes, strides, rates, padding)

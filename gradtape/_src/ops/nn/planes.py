@@ -2,9 +2,8 @@
 
 import math
 
-import numpy as np
-
 from gradtape._src.core.platform.arrays import jnp
+from gradtape._src.ops.floats import wide
 from gradtape._src.ops.nn.window import channels_last, padded, unviewed, views
 
 MOST = 16  # largest depth of a filter
@@ -27,14 +26,9 @@ def _seen(x, depth):
     return map(_flat, views(*padded(x, [depth])))
 
 
-def _wide(x):
-    """Return `x` as the type to sum in: float32 for 16-bit floats, as convolutions do."""
-    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
-
-
 def _beside(kernel):
     """Return the filter's planes side by side as [height, width, depth, channels, outputs]."""
-    return jnp.moveaxis(_wide(kernel), 0, 2)
+    return jnp.moveaxis(wide(kernel), 0, 2)
 
 
 def _stops(ways):
@@ -47,7 +41,7 @@ def convolved(convolve, x, kernel, *, ways, data_format):
     They are laid out as channels of the image or of the result, whichever has fewer.
     """
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
-    x, dtype, kernel = jnp.transpose(_wide(x), last), x.dtype, _beside(kernel)
+    x, dtype, kernel = jnp.transpose(wide(x), last), x.dtype, _beside(kernel)
     *window, planes, inputs, outputs = kernel.shape
     if inputs < outputs or depth.stride > 1:
         seen, kernel = jnp.concatenate(list(_seen(x, depth)), -1), kernel.reshape(*window, planes * inputs, outputs)
@@ -64,7 +58,7 @@ def convolved(convolve, x, kernel, *, ways, data_format):
 def to_input(transposed, kernel, dy, *, shape, ways, data_format):
     """Add up the gradients to the planes of the input, all computed by `transposed(kernel, dy, shape=, ways=, data_format=)`."""
     (last, back), (depth, flat) = channels_last(data_format), _ways(ways)
-    planes, kernel = _flat(jnp.transpose(_wide(dy), last)), _beside(kernel)
+    planes, kernel = _flat(jnp.transpose(wide(dy), last)), _beside(kernel)
     *window, cells, inputs, outputs = kernel.shape
     within = planes.shape[0], *[way.size for way in flat], cells * inputs
     kernel = kernel.reshape(*window, cells * inputs, outputs)

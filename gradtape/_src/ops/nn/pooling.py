@@ -31,14 +31,13 @@ from gradtape._src.ops.nn.window import (
     flat_geometry,
     geometry,
     not_both,
-    one_of,
     sequence,
     spatial_axes,
     sweeps,
     swept,
     unviewed,
 )
-from gradtape._src.ops.shapes import FLOATING, require
+from gradtape._src.ops.shapes import FLOATING, INDEX, named_dtype, one_of, require
 
 ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
 
@@ -69,12 +68,10 @@ def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddin
     if min(strides) < 1:
         raise invalid(f"Stride must be > 0, but got {min(strides)}")
     if ksize[0] != 1 or strides[0] != 1:
-        raise UnimplementedError(None, None, f"Pooling is not yet supported on the batch dimension: ksize={list(ksize)}.")
+        raise UnimplementedError.saying(f"Pooling is not yet supported on the batch dimension: ksize={list(ksize)}.")
     if ksize[channel] != 1 or strides[channel] != 1:
-        raise UnimplementedError(
-            None,
-            None,
-            f"Non-spatial pooling is not yet supported: ksize={list(ksize)}. Transpose the channels to a spatial axis.",
+        raise UnimplementedError.saying(
+            f"Non-spatial pooling is not yet supported: ksize={list(ksize)}. Transpose the channels to a spatial axis."
         )
     for axis in spatial if padding == "EXPLICIT" else ():
         for amount in explicit_paddings[2 * axis : 2 * axis + 2]:
@@ -138,7 +135,6 @@ MAXIMA = {rank: _maxima(types, rank) for rank, types in _max_types.items()}
 
 def _with_argmax_avals(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
     maxima = _pool_aval(2, ORDERED, input, **_channels_last(ksize, strides, padding))
-    one_of(dtypes.as_dtype(Targmax).name, ("int32", "int64"), "Targmax")
     return maxima, aval(maxima.shape, Targmax)
 
 
@@ -316,11 +312,9 @@ def _over_channels(input, ksize, strides):
     """Return the maximum over groups of channels, as a pool over the height of one-pixel images."""
     window, channels = ksize[-1], input.node.aval.shape[-1]
     if ksize[:-1] != (1, 1, 1) or strides != ksize or channels % window:
-        raise UnimplementedError(
-            None,
-            None,
+        raise UnimplementedError.saying(
             "MaxPooling supports exactly one of pooling across depth or pooling across width/height, and depthwise max pooling "
-            f"a window that is the stride and divides the depth: ksize={list(ksize)}, strides={list(strides)}, depth {channels}.",
+            f"a window that is the stride and divides the depth: ksize={list(ksize)}, strides={list(strides)}, depth {channels}."
         )
     groups = {"ksize": (1, window, 1, 1), "strides": (1, window, 1, 1)}
     pooled = MAXIMA[2][0](reshape(input, [-1, channels, 1, 1]), **_channels_last(padding="VALID", **groups))
@@ -366,7 +360,7 @@ def max_pool_with_argmax(
         ksize=sequence(ksize, 2, data_format, "ksize"),
         strides=sequence(strides, 2, data_format, "strides"),
         padding=_named(padding),
-        Targmax=dtypes.as_dtype(output_dtype).numpy,
+        Targmax=named_dtype(output_dtype, INDEX, "Targmax"),
         include_batch_in_index=bool(include_batch_in_index),
     )
 

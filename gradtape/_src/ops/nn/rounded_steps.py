@@ -8,15 +8,13 @@ from gradtape._src.core.tensors.convert import is_tensor, tensor
 from gradtape._src.core.tensors.tensor import extents_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import reshape, zeros
-from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.shapes import FLOATING, axis_of, one_of, require
 
-FLOATS = ("bfloat16", "float16", "float32", "float64")
 ROUNDINGS = {"HALF_TO_EVEN": lambda x: jnp.round(x), "HALF_UP": lambda x: jnp.floor(x + jnp.asarray(0.5, x.dtype))}
 
 
 def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
-    if input.type.name not in FLOATS:
-        raise invalid(f"Value for attr 'T' of {input.type.name} is not in the list of allowed values: {', '.join(FLOATS)}")
+    require(input, FLOATING)
     if not 0 < num_bits < (62 if signed_input else 63):
         raise invalid(f"num_bits is out of range: {num_bits} with signed_input {int(signed_input)}")
     ends = () if axis is None else (input.shape[axis],)
@@ -27,12 +25,9 @@ def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given
     return input
 
 
-def _are_crossed(input_min, input_max, *, range_given, **_):
-    return (input_min > input_max) & range_given
-
-
-def _status(input_min, input_max, **_):
-    return f"Invalid range: input_min {input_min} > input_max {input_max}"
+def _crossed(input_min, input_max, range_given):
+    wrong = (input_min > input_max) & range_given
+    yield wrong, lambda: f"Invalid range: input_min {input_min} > input_max {input_max}"
 
 
 def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
@@ -53,11 +48,8 @@ def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given
     return ROUNDINGS[round_mode](x * jnp.minimum(by_low, by_high)) * step
 
 
-ENDS = "input_min input_max"
-_straight = op("QuantizeAndDequantizeV2", infer=_checked, wrong=_are_crossed, status=_status, checked=ENDS)(_rounded)
-_clipped = op("QuantizeAndDequantizeV4", infer=_checked, wrong=_are_crossed, status=_status, checked=ENDS, saves=f"input {ENDS}")(
-    _rounded
-)
+_straight = op("QuantizeAndDequantizeV2", infer=_checked, refuses=_crossed)(_rounded)
+_clipped = op("QuantizeAndDequantizeV4", infer=_checked, refuses=_crossed, saves="input input_min input_max")(_rounded)
 
 
 @gradient(_straight)
@@ -77,10 +69,7 @@ def _(dy, input, input_min, input_max, *, axis):  # the ends get 0, as in Tensor
 
 
 def _call(kind, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
-    if round_mode not in ROUNDINGS:
-        raise invalid(
-            f"Value for attr 'round_mode' of {round_mode!r} is not in the list of allowed values: {', '.join(ROUNDINGS)}"
-        )
+    one_of(round_mode, ROUNDINGS, "round_mode")
     x = tensor(input, None if is_tensor(input) or hasattr(input, "dtype") else "float32")
     return kind(
         x,

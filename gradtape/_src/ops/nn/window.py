@@ -13,6 +13,7 @@ from gradtape._src.core.platform import xla
 from gradtape._src.core.platform.arrays import jnp, lax
 from gradtape._src.core.tensors.convert import static_list
 from gradtape._src.ops.array.shape import plain, reshape
+from gradtape._src.ops.shapes import one_of
 
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -278,13 +279,6 @@ def paddings(padding, length):
             f"When padding is a list, it must be of size {length}. Received: padding={padding} of size {len(padding)}"
         )
     return "EXPLICIT", tuple(numbers)
-
-
-def one_of(value, allowed, attribute):
-    """Raise InvalidArgumentError unless the attribute's value is among those allowed."""
-    if value not in allowed:
-        names = ", ".join([f'"{name}"' for name in allowed])
-        raise invalid(f"Value for attr '{attribute}' of \"{value}\" is not in the list of allowed values: {names}.")
 
 
 def check_paddings(padding, explicit_paddings, data_format):

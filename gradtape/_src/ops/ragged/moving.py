@@ -8,6 +8,7 @@ import numpy as np
 from gradtape._src.core.base.errors import invalid, invalid_for
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
+from gradtape._src.core.programs.guards import refusal
 from gradtape._src.core.tensors.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
@@ -94,8 +95,8 @@ attach(RaggedTensor, __getitem__=_getitem)
 
 def _checked(indices, count):
     """Return `indices`, an array; InvalidArgumentError unless all are in [0, count)."""
-    if gathering.is_outside(indices, extent=count).any():
-        raise invalid_for("RaggedGather", gathering.outside(indices, extent=count))
+    if message := refusal(gathering.outside(indices, count)):
+        raise invalid_for("RaggedGather", message)
     return indices
 
 

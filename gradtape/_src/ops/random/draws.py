@@ -175,21 +175,16 @@ def any_integers(state, *, shape, dtype):
     return lax.bitcast_convert_type(bits, dtype)
 
 
-def _have_no_integers(minval, maxval, shape):
-    return (minval >= maxval) & (0 not in shape)
-
-
-def _integers_bounds(minval, maxval, shape):
-    return f"Need minval < maxval, got {minval} >= {maxval}: maxval itself is not drawn."
+def _no_integers(minval, maxval, shape):
+    wrong = (minval >= maxval) & (0 not in shape)
+    yield wrong, lambda: f"Need minval < maxval, got {minval} >= {maxval}: maxval itself is not drawn."
 
 
 @sampler(
     "StatelessRandomUniformIntV2",
     "RandomUniformInt",
     infer=lambda state, minval, maxval, shape: aval(shape, minval.dtype),
-    wrong=_have_no_integers,
-    status=_integers_bounds,
-    checked="minval maxval",
+    refuses=_no_integers,
 )
 def _integers(state, minval, maxval, *, shape):
     return philox.integers(state, minval, maxval, shape)

@@ -171,7 +171,7 @@ class Generator(Tracked):
     def skip(self, delta):
         """Advance the state as if `delta` numbers had been drawn. Returns the state before, as a Tensor."""
         if self._alg == Algorithm.THREEFRY.value:
-            raise UnimplementedError(None, None, "gradtape has no Threefry, as TensorFlow has none on CPUs: use philox.")
+            raise UnimplementedError.saying("gradtape has no Threefry, as TensorFlow has none on CPUs: use philox.")
         before = self._state.read_value()
         self._state.assign(advanced(before, cast(tensor(delta), dtypes.int64), RESERVED))
         return before

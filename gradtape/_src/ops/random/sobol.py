@@ -5,6 +5,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.tensors.convert import static
 from gradtape._src.core.values import dtypes
 from gradtape._src.ops.array.shape import host_constant
+from gradtape._src.ops.shapes import named_dtype
 
 MOST = 40  # TensorFlow's limit on the number of axes
 
@@ -21,9 +22,7 @@ def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
      [0.25 0.75]]
     """
     dim, count, skip = static(dim, "dim"), static(num_results, "num_results"), static(skip, "skip")
-    dtype = dtypes.as_dtype(dtype)
-    if dtype not in (dtypes.float32, dtypes.float64):
-        raise invalid(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: float, double")
+    dtype = named_dtype(dtype, ("float32", "float64"), "dtype")
     if dim < 1 or count < 1 or skip < 0:
         what = "dim" if dim < 1 else "num_results" if count < 1 else "skip"
         raise invalid(f"{what} must be at least {'zero' if what == 'skip' else 'one'}, received {dim=}, {count=}, {skip=}.")
@@ -32,4 +31,4 @@ def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
     from scipy.stats import qmc  # imported here, as it takes a second
 
     points = qmc.Sobol(dim, scramble=False, bits=32).fast_forward(skip + 1).random(count)  # skips the first point, 0
-    return host_constant(points.astype(dtype.numpy))
+    return host_constant(points.astype(dtype))

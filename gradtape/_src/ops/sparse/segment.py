@@ -36,21 +36,14 @@ def _rule(allowed):
     return infer
 
 
-def _is_wrong(indices, segment_ids, num_segments, sparse_gradient, extent):
-    ids = (segment_ids < 0) | (segment_ids >= num_segments)
-    return jnp.any((indices < 0) | (indices >= extent)) | jnp.any(ids) | jnp.any(segment_ids[1:] < segment_ids[:-1])
-
-
-def _fault(indices, segment_ids, num_segments, sparse_gradient, extent):
-    """Return the message for the first invalid row number or segment id."""
-    outside = np.flatnonzero((indices < 0) | (indices >= extent))
-    if len(outside):
-        return f"Bad: indices[{outside[0]}] == {indices[outside[0]]} out of range [0, {extent})"
-    if (segment_ids[1:] < segment_ids[:-1]).any():
-        return "segment ids are not increasing: sort the indices by segment."
-    if segment_ids[0] < 0:
-        return f"segment ids must be >= 0, received {segment_ids[0]}"
-    return f"segment ids must be < num_segments, received {segment_ids[-1]} and num_segments={num_segments}"
+def _refused(indices, segment_ids, num_segments, extent):
+    """Refuse invalid row numbers and segment ids."""
+    outside = (indices < 0) | (indices >= extent)
+    yield outside, lambda: f"Bad: indices[{(i := np.flatnonzero(outside)[0])}] == {indices[i]} out of range [0, {extent})"
+    yield segment_ids[1:] < segment_ids[:-1], "segment ids are not increasing: sort the indices by segment."
+    yield segment_ids < 0, lambda: f"segment ids must be >= 0, received {segment_ids[0]}"
+    more = f"and num_segments={num_segments}"
+    yield segment_ids >= num_segments, lambda: f"segment ids must be < num_segments, received {segment_ids[-1]} {more}"
 
 
 def _rows_per_segment(ids, count, dtype, trailing):
@@ -74,9 +67,7 @@ def _segment_op(type, allowed, divisor, divide):
         infer=_rule(allowed),
         saves="indices segment_ids",
         mixed=True,
-        wrong=_is_wrong,
-        status=_fault,
-        checked="indices segment_ids",
+        refuses=_refused,
         gives_slices=True,
     )
     def segment(data, indices, segment_ids, *, num_segments, sparse_gradient, extent):

@@ -14,6 +14,7 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.declarations.spec import ShapedSpec, TensorSpec
 from gradtape._src.core.engine import engine
+from gradtape._src.core.programs.guards import refusal
 from gradtape._src.core.platform.arrays import at, jnp
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor, tensor as as_tensor
@@ -277,8 +278,16 @@ def required(value, what="Input"):
     return value
 
 
-def _place(i, place):
-    return f"indices[{i}] = {plain(place)}"
+REPEATED = "repeated. Add up the values of one place first, or give validate_indices=False."
+UNSORTED = (
+    "out of order. Many sparse ops require sorted indices. Sort them, and the values with them, in row-major order, or give "
+    "validate_indices=False."
+)
+
+
+def _first(wrong, indices, behind=0):
+    i = np.flatnonzero(wrong)[0] + behind
+    return f"indices[{i}] = {plain(indices[i])}"
 
 
 def _flat(indices, shape):
@@ -287,32 +296,20 @@ def _flat(indices, shape):
     return (indices * np.array(steps, np.int64)).sum(axis=1)
 
 
-def _are_misplaced(indices, shape, ordered=False):
-    out_of_bounds = ((indices < 0) | (indices >= np.array(shape, np.int64))).any()
-    flat = _flat(indices, shape)
-    return out_of_bounds | (flat[1:] <= flat[:-1]).any() if ordered else out_of_bounds
-
-
-def _misplaced(indices, shape):
-    """Return the message for the first index that is out of bounds, out of order or repeated."""
-    outside = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))
-    if len(outside):
-        i = outside[0]
-        return f"{_place(i, indices[i])} is out of bounds: need 0 <= index < {plain(shape)}"
-    flat = _flat(indices, shape)
-    i = np.flatnonzero(flat[1:] <= flat[:-1])[0] + 1
-    if flat[i] == flat[i - 1]:
-        return f"{_place(i, indices[i])} is repeated. Add up the values of one place first, or give validate_indices=False."
-    return (
-        f"{_place(i, indices[i])} is out of order. Many sparse ops require sorted indices. Sort them, and the values with "
-        "them, in row-major order, or give validate_indices=False."
-    )
+def _misplaced(indices, shape, ordered=False):
+    """Refuse indices that are out of bounds or, if they are to be `ordered`, out of order or repeated."""
+    outside = ((indices < 0) | (indices >= np.array(shape, np.int64))).any(axis=1)
+    yield outside, lambda: f"{_first(outside, indices)} is out of bounds: need 0 <= index < {plain(shape)}"
+    if ordered:
+        flat = _flat(indices, shape)
+        step = flat[1:] - flat[:-1]
+        yield step <= 0, lambda: f"{_first(step <= 0, indices, behind=1)} is {UNSORTED if step[step <= 0][0] else REPEATED}"
 
 
 def inside(indices, shape, type, ordered=False):
     """Return the array `indices`; InvalidArgumentError of the op `type` for one outside of `shape`, or out of order."""
-    if _are_misplaced(indices, shape, ordered):
-        raise invalid_for(type, _misplaced(indices, shape))
+    if message := refusal(_misplaced(indices, shape, ordered)):
+        raise invalid_for(type, message)
     return indices
 
 
@@ -325,9 +322,8 @@ def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, vali
 
 
 @op(
-    "SparseToDense", infer=_dense_aval, strings=True, saves="sparse_indices", mixed=True, checked="sparse_indices",
-    wrong=lambda sparse_indices, output_shape, validate_indices: _are_misplaced(sparse_indices, output_shape, validate_indices),
-    status=lambda sparse_indices, output_shape, validate_indices: _misplaced(sparse_indices, output_shape), flops=0,
+    "SparseToDense", infer=_dense_aval, strings=True, saves="sparse_indices", mixed=True, flops=0,
+    refuses=lambda sparse_indices, output_shape, validate_indices: _misplaced(sparse_indices, output_shape, validate_indices),
 )  # fmt: skip
 def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
     dense = jnp.broadcast_to(default_value, output_shape)
@@ -425,9 +421,7 @@ def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
     infer=_product_aval,
     saves="a_indices a_values b",
     mixed=True,
-    wrong=lambda a_indices, *, a_shape, **_: _are_misplaced(a_indices, a_shape),
-    status=lambda a_indices, *, a_shape, **_: _misplaced(a_indices, a_shape),
-    checked="a_indices",
+    refuses=lambda a_indices, a_shape: _misplaced(a_indices, a_shape),
 )
 def _sparse_mat_mul(a_indices, a_values, b, *, a_shape, adjoint_a, adjoint_b):
     row, column = reversed(a_indices.T) if adjoint_a else a_indices.T
@@ -494,9 +488,7 @@ def _sum_aval(input_indices, input_values, input_shape, reduction_axes, keep_dim
     infer=_sum_aval,
     saves="input_indices",
     mixed=True,
-    wrong=lambda input_indices, *, input_shape, **_: _are_misplaced(input_indices, input_shape),
-    status=lambda input_indices, *, input_shape, **_: _misplaced(input_indices, input_shape),
-    checked="input_indices",
+    refuses=lambda input_indices, input_shape: _misplaced(input_indices, input_shape),
 )
 def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, keep_dims):
     kept = _kept(input_shape, reduction_axes)

@@ -58,7 +58,7 @@ def cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
     TensorShape([1, 2])
     """
     if any(isinstance(x, SparseTensor) for x in inputs):
-        raise UnimplementedError(None, None, "Crosses are of dense features here: give tf.sparse.to_dense of each.")
+        raise UnimplementedError.saying("Crosses are of dense features here: give tf.sparse.to_dense of each.")
     features = [tensor(x) for x in inputs]
     nodes = tuple([x.node for x in features])
     if any(x.dtype != dtypes.string and not x.dtype.is_integer for x in features):

@@ -15,7 +15,7 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.math.reduction import reduced
-from gradtape._src.ops.shapes import BOOL, INDEX, broadcast_shapes, require, same
+from gradtape._src.ops.shapes import BOOL, INDEX, broadcast_shapes, one_of, require, same
 from gradtape._src.ops.strings.patterns import compiled, replaced, text_of
 
 STRING = dtypes.string.numpy
@@ -37,19 +37,6 @@ def each(function, *arrays):
     """Apply `function` to the elements of arrays, broadcast against each other; return an array of strings."""
     found = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return found if isinstance(found, np.ndarray) else np.array(found, object)
-
-
-def one_of(value, allowed, what):
-    """Return `value`, an attribute with a few allowed words; InvalidArgumentError for others."""
-    if value not in allowed:
-        words = ", ".join([f'"{word}"' for word in allowed])
-        raise invalid(f"Value for attr '{what}' of \"{value}\" is not in the list of allowed values: {words}")
-    return value
-
-
-def refused(message):
-    """Return the error for an invalid value, found when the op runs."""
-    return InvalidArgumentError(None, None, message)
 
 
 UNITS = ("BYTE", "UTF8_CHAR")
@@ -146,7 +133,7 @@ def _substr(input, pos, len, *, unit):
         begins = [*_begins(data), size(data)] if unit == "UTF8_CHAR" else None
         total = size(data) if begins is None else size(begins) - 1
         if not -total <= start <= total:
-            raise refused(
+            raise InvalidArgumentError.saying(
                 f"pos {start} out of range for string {data!r}: it has {total} {'bytes' if begins is None else 'characters'} "
                 "[Op:Substr]"
             )
@@ -305,7 +292,9 @@ def _segments(inputs, segment_ids, num_segments, separator):
 @op("UnsortedSegmentJoin", infer=_segments, mixed=True, on_host=True)
 def _unsorted_segment_join(inputs, segment_ids, *, num_segments, separator):
     if segment_ids.size and not 0 <= segment_ids.min() <= segment_ids.max() < num_segments:
-        raise refused("segment_ids are not allowed to exceed num_segments or to have negative values. [Op:UnsortedSegmentJoin]")
+        raise InvalidArgumentError.saying(
+            "segment_ids are not allowed to exceed num_segments or to have negative values. [Op:UnsortedSegmentJoin]"
+        )
     row = inputs.shape[segment_ids.ndim :]
     rows, ids = inputs.reshape((segment_ids.size, -1)), segment_ids.reshape(-1)
     result = np.empty((num_segments, rows.shape[1]), object)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid, invalid_for
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid, invalid_for
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op
 from gradtape._src.core.tensors.convert import tensor
@@ -12,8 +12,8 @@ from gradtape._src.core.tensors.tensor import emit
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.aval import aval
 from gradtape._src.ops.debugging.printing import array_text
-from gradtape._src.ops.shapes import require, spoken
-from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, refused, texts
+from gradtape._src.ops.shapes import named_dtype, spoken
+from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, texts
 from gradtape._src.ops.strings.hashing import fingerprint, keyed, murmur
 
 INT64 = np.dtype(np.int64)
@@ -123,7 +123,7 @@ def _to_number(input, *, out_type):
     def number(data):
         value = _parsed(data, out_type)
         if value is None:
-            raise refused(
+            raise InvalidArgumentError.saying(
                 f"StringToNumberOp could not correctly convert string: {data.decode(errors='replace')} "
                 f"(to {spoken(out_type.name)}) [Op:StringToNumber]"
             )
@@ -142,9 +142,7 @@ def to_number(input, out_type=dtypes.float32, name=None):
     >>> tf.strings.to_number(["1.5", "-2"]).numpy().tolist()
     [1.5, -2.0]
     """
-    dtype = dtypes.as_dtype(out_type).numpy
-    require(aval((), dtype), TO, "out_type")
-    return emit(_to_number.op, (texts(input, _to_number),), (dtype,))
+    return emit(_to_number.op, (texts(input, _to_number),), (named_dtype(out_type, TO, "out_type"),))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import InvalidArgumentError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import not_differentiable, op, ran
 from gradtape._src.core.engine import engine
@@ -19,8 +19,8 @@ from gradtape._src.core.values.aval import aval
 from gradtape._src.core.values.dim import unknown
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.ragged import RaggedTensor
-from gradtape._src.ops.shapes import require, same
-from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, one_of, refused, separator_of, texts
+from gradtape._src.ops.shapes import one_of, require, same
+from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, separator_of, texts
 
 
 def _apart(function, input, attrs):
@@ -219,7 +219,7 @@ def _characters(data, encoding, errors, replacement, control):
         if wrong is None:
             break
         if errors == "strict":
-            raise refused(f"Invalid formatting on input string {data!r}")
+            raise InvalidArgumentError.saying(f"Invalid formatting on input string {data!r}")
         if errors == "replace":
             found.append(replacement)
             places.append(start + wrong[0])
@@ -310,7 +310,9 @@ def _encode(input, *, encoding, errors, replacement):
         if _is_character(code):
             return chr(code)
         if errors == "strict":
-            raise refused(f"Code point is out of range for Unicode, or is a surrogate: {code} [Op:UnicodeEncode]")
+            raise InvalidArgumentError.saying(
+                f"Code point is out of range for Unicode, or is a surrogate: {code} [Op:UnicodeEncode]"
+            )
         return replacement if errors == "replace" else ""
 
     result = np.empty(input.shape[:-1], object)

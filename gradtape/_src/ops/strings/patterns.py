@@ -26,7 +26,7 @@ REFUSED = ("(?x", "(?a", "(?L", "(?u", "(?U", "(?=", "(?!", "(?<=", "(?<!", "(?>
 
 
 def _error(pattern, reason):
-    return InvalidArgumentError(None, None, f"Invalid pattern: {pattern}, error: {reason}")
+    return InvalidArgumentError.saying(f"Invalid pattern: {pattern}, error: {reason}")
 
 
 @functools.cache

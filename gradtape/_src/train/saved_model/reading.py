@@ -131,7 +131,7 @@ def named_op(given: Any) -> Op:
     if type(given) is dict and len(given) == 1 and not given.keys().isdisjoint(("used", "always")):
         ((guards, inner),) = given.items()
         made = named_op(inner)
-        if made.wrong is None:
+        if made.refuses is None:
             raise ValueError(f"{made.type} checks nothing")
         return made.guarded(guards == "always")
     name, gradient = given if type(given) is list else (given, None)

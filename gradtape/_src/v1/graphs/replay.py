@@ -243,7 +243,7 @@ class Replay:
             return in_python(self, op, self._decoded(op, recorded, inputs), inputs)
         if op in BY_VALUES:
             return self._run_now(op, attrs, inputs)
-        if op.status is not None:
+        if op.refuses is not None:
             op = check(op, tuple(inputs), attrs)
         if op.effect and eager:
             new = self._happened(op, tuple(inputs), attrs)
