@@ -80,7 +80,7 @@ def fixes(line: Line, said: Said, asked: Line) -> tuple[Fix, ...]:
     """
     found, mend = text.statement(line), said.mend
     file, number = text.file(line), text.number(line)
-    codes = [code for code in CODE.findall(mend) if "…" not in code]
+    codes = [code for code in (*CODE.findall(mend), *said.others) if "…" not in code]
     if file is None or number is None or not codes or not said.whole or text.tree(file) is None:
         return ()
     made: list[Fix] = []

@@ -60,7 +60,8 @@ class Words(NamedTuple):
         made = fixes(broken.line, said, self.asked)
         sentences = _sentence(said.cause), _sentence(said.mend)
         for_all = said.mend.replace(self.source, "") if isinstance(broken, OfZeros) else ""
-        return Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, made, "", broken.apart, for_all)
+        more = made, "", broken.apart, for_all, said.otherwise
+        return Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, *more)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first break on a path, with the others under `also`."""
