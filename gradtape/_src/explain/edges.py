@@ -68,7 +68,7 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     forward = [maker for i in entry.inputs if (maker := probe.maker.get(i)) is not None]
     entry = next((maker for maker in forward if f"{maker.node.op.type}Grad" == entry.node.op.type), entry)
     best: tuple[float, Bound] | None = None
-    then = _then(probe, entry)
+    then = follows(probe, entry)
     for at, node in enumerate(entry.inputs):
         if type(node.aval) is tuple or node.aval.dtype.kind != "f" or type(entry.node.aval) is tuple:
             continue
@@ -85,7 +85,7 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     return None if best is None else best[1]
 
 
-def _then(probe: Probe, entry: Entry) -> Literal["", "log", "share"]:
+def follows(probe: Probe, entry: Entry) -> Literal["", "log", "share"]:
     """Return whether a logarithm of what an op gives follows, or a division in which both parts come of it."""
     after, share = {entry.node}, False
     for later in probe.entries:

@@ -15,7 +15,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import PAUSES, opened_before, scope_of, statements_under_tape
 from gradtape._src.explain.evidence import Said, Span
-from gradtape._src.explain.syntax import SCOPES, SIMPLE, free_in, named_in, own, statements_of, within
+from gradtape._src.explain.syntax import SCOPES, SIMPLE, callee, free_in, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # new code for a line below, and the code that is there now
@@ -157,11 +157,17 @@ def _persistent(code: str, asked: Line) -> Iterator[Fix]:
 
 
 def _trainable(code: str, asked: Line) -> Iterator[Fix]:
-    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the gradient call's function."""
-    holder, file = code.rpartition(".")[0], text.file(asked)
-    for node in within(scope_of(asked), ast.Attribute):
-        if node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
-            yield (_replaced(str(file), (text.span(node), code)),)
+    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the gradient call's function.
+
+    Those that a `zip` takes elsewhere in the file are replaced, too.
+    """
+    holder, file = code.rpartition(".")[0], str(text.file(asked))
+    zipped = [given for call in within(text.tree(file), ast.Call) if callee(call) == "zip" for given in call.args]
+    nodes = [n for part in (scope_of(asked), *zipped) for n in within(part, ast.Attribute)]
+    found = {n for n in nodes if n.attr in ("variables", "weights") and ast.unparse(n.value) == holder}
+    lines = {n.lineno: [(text.span(other), code) for other in found if other.lineno == n.lineno] for n in found}
+    if found:
+        yield tuple([_replaced(file, *lines[at]) for at in sorted(lines)])
 
 
 def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
@@ -186,7 +192,9 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
             yield named, _replaced(file, (text.span(target), "target"))
             return
         moved = Edit(file, place, place - 1, (spaces + lines[0],))
-        yield (moved,) if "again" in mend and not out else (away, moved)
+        others = [n for n in statements_of(scope_of(asked)) if isinstance(n, SIMPLE) and n is not found]
+        needed = any(named_in(found, ast.Store) & named_in(n, ast.Load) for n in others if n.lineno != text.number(asked))
+        yield (moved,) if "again" in mend and not out and needed else (away, moved)
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:

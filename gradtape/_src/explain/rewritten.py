@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import scope_of
+from gradtape._src.explain.callers import scope_of, set_by
 from gradtape._src.explain.evidence import Span
 from gradtape._src.explain.syntax import LISTED, SIMPLE, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.arithmetic import realdiv
@@ -40,6 +40,8 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
     "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
+    "log(clip_by_value(sigmoid(x)))": "tf.math.log_sigmoid(x)", "log(maximum(sigmoid(x)))": "tf.math.log_sigmoid(x)",
+    "log(clip_by_value(softmax(x)))": "tf.nn.log_softmax(x)", "log(maximum(softmax(x)))": "tf.nn.log_softmax(x)",
     "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)", "log(det(x))": "tf.linalg.slogdet(x)[1]",
     "log(prod(x))": "tf.reduce_sum(tf.math.log(x), rest)", "normalize(x)[0]": "tf.math.l2_normalize(x, rest)",
 }  # fmt: skip
@@ -60,11 +62,13 @@ def with_tensors(line: Line) -> str | None:
 
 
 def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
-    """Return the later uses of the array that a line assigns, each with its form for a tensor; None if one has no such form."""
+    """Return the later uses of an array that a line assigns or appends, each in its form for tensors; None if one has none."""
     name, at = text.target(line), text.number(line) or 0
+    made = text.statement(line)
+    filled = set_by(made) - named_in(made, ast.Store) if made is not None else set()
     found: dict[str, str] = {}
     for part in [n for n in within(scope, SIMPLE) if n.lineno > at]:
-        change = _ToTensors({name or ""})
+        change = _ToTensors({name or "", *filled}, filled)
         change.visit(ast.parse(ast.unparse(part)))
         if change.unknown:
             return None
@@ -316,13 +320,13 @@ class _Put(ast.NodeTransformer):
 class _ToTensors(ast.NodeTransformer):
     """Rewrites code on arrays to code on tensors; `made` maps each rewritten outermost call to its new form.
 
-    The names in `tensors` held arrays before; their methods are rewritten, too.
+    The names in `tensors` held arrays before, and those in `filled` lists of them; their methods are rewritten, too.
     """
 
     changed = unknown = False
 
-    def __init__(self, tensors: set[str] = frozenset()) -> None:  # type: ignore[assignment]
-        self._tensors, self.made = tensors, dict[str, str]()
+    def __init__(self, tensors: set[str] = frozenset(), filled: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+        self._tensors, self._filled, self.made = tensors, filled, dict[str, str]()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         before = ast.unparse(node)
@@ -400,6 +404,7 @@ class _ToTensors(ast.NodeTransformer):
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
+        node.args = [_parsed(f"list({ast.unparse(a)})") if ast.unparse(a) in self._filled else a for a in node.args]
         if name in AS_IT_IS and len(node.args) == 1:
             joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
             return ast.Call(_parsed("tf.stack"), node.args, []) if joined else node.args[0]

@@ -37,6 +37,10 @@ class Trials:
             return replace(diagnosis, _tried=f"fix, not tried as the program {hindered} before (--try-fixes)")
         self._copies, self._flat = MOST, None
         mended = self._search(diagnosis, {}, group, there, group[0].place, DEEPEST)
+        later = [d._fixes[-1] for d in reversed(diagnosis.also) if d._fixes and not d._apart]
+        if mended is None and later:  # all at once: of lines that move to the same place, the last edit is the first line
+            together = replace(diagnosis, _fixes=(tuple([edit for fix in (*later, diagnosis._fixes[0]) for edit in fix]),))
+            mended = self._search(together, {}, group, there, group[0].place, 1)
         if mended is None and diagnosis._otherwise and self._flat is None:
             return replace(diagnosis, mend=f"{diagnosis._otherwise}.", _tried="advice")
         if mended is None and self._flat is None:

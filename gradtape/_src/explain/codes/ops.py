@@ -10,6 +10,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.core.programs.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
+from gradtape._src.explain.callers import given_to
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens
 from gradtape._src.explain.smooth import declared, in_its_words, instead_of, of_function
@@ -17,7 +18,7 @@ from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.array.shape import _stop_gradient
 from gradtape._src.ops.array.sort import _arg_max
-from gradtape._src.ops.math.compare import EQUAL
+from gradtape._src.ops.math.compare import EQUAL, NOT_EQUAL
 from gradtape._src.ops.math.counting import _dense_bincount
 from gradtape._src.ops.math.segment import _unsorted_sum
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gradtape._src.explain.breaks import View
 
 TALLIES = [f.op.type for f in (_dense_bincount, _unsorted_sum)]
+COMPARED = {False: [EQUAL.type, *TALLIES], True: [EQUAL.type, NOT_EQUAL.type, *TALLIES]}  # whether a rounding is counted
 
 
 class Index(OfOp):
@@ -127,6 +129,8 @@ class Stopped(OfOp):
     def said(self, w: Words) -> Said:
         found = re.search(r"[\w.]*stop_gradient|back_prop=False", text.text(self.line) or "")
         cause = f"{found[0] if found else 'stop_gradient'} in {self.written} makes a constant of what it is given"
+        if (argument := given_to(self.line, w.asked)) is not None:
+            cause += f": `{argument[0]}`, for which its function gets `{argument[1]}`"
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))
@@ -159,11 +163,12 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
         return None
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
-    index, steps = chosen_by(view.history, step.name), view.history.steps
+    steps = view.history.steps
     stepped = "piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before)
+    index = "" if stepped else chosen_by(view.history, step.name)
     classes = stepped or op.type == _arg_max.op.type
     after = [steps[name] for name in view.history.after([step.name]) if name in steps] if classes else []
-    by = {s.how for s in after if s.how in (EQUAL.type, *TALLIES) and (stepped or not inexact(view.history.aval(s.inputs[0])))}
+    by = {s.how for s in after if s.how in COMPARED[stepped] and (stepped or not inexact(view.history.aval(s.inputs[0])))}
     return NotDifferentiable(
         step.line,
         op.type,
