@@ -87,19 +87,6 @@ def statements_under_tape(asked: Line) -> list[ast.stmt]:
     return [] if tape is None else [n for n in own if tape.lineno < n.lineno <= (tape.end_lineno or 0)]
 
 
-def given_to(line: Line, asked: Line) -> tuple[str, str] | None:
-    """Return the only parameter that a line of a function reads, and its argument in the only call under the tape; else None."""
-    own: Any = scope_of(line)
-    names = [a.arg for a in own.args.args] if isinstance(own, FUNCTIONS) and own is not scope_of(asked) else []
-    read = [name for name in names if name in named_in(text.statement(line)) and name not in named_in(own, ast.Store)]
-    calls = [n for part in statements_under_tape(asked) for n in within(part, ast.Call) if names and callee(n) == own.name]
-    if len(read) != 1 or len(set(calls)) != 1:
-        return None
-    at = names.index(read[0]) - (names[0] == "self")
-    given = [*calls[0].args[at : at + 1], *[k.value for k in calls[0].keywords if k.arg == read[0]]]
-    return (read[0], ast.unparse(given[0])) if len(given) == 1 else None
-
-
 PAUSES = ("stop_recording", "init_scope")
 
 

@@ -15,7 +15,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import PAUSES, opened_before, scope_of, statements_under_tape
 from gradtape._src.explain.evidence import Said, Span
-from gradtape._src.explain.syntax import SCOPES, SIMPLE, callee, free_in, named_in, own, statements_of, within
+from gradtape._src.explain.syntax import SCOPES, SIMPLE, callee, enclosing, free_in, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # new code for a line below, and the code that is there now
@@ -120,6 +120,8 @@ def _is_statement(code: str, instead: ast.stmt) -> bool:
             return isinstance(instead, ast.Assign) and [*map(ast.unparse, targets)] == [*map(ast.unparse, instead.targets)]
         case [ast.AugAssign(target=target)] | [ast.AnnAssign(target=target)]:
             return ast.unparse(target) in [*map(ast.unparse, getattr(instead, "targets", [getattr(instead, "target", target)]))]
+        case [ast.Assign(targets=[ast.Name()]), ast.Expr(ast.Call(func=ast.Attribute() as assign))]:
+            return ast.unparse(instead).startswith(ast.unparse(assign))
         case [ast.For() as loop]:
             return ".assign(" in ast.unparse(loop)
         case [ast.Return()]:
@@ -204,11 +206,12 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
         return
     places: dict[int, list[tuple[Any, str]]] = {}
     for now, before in BESIDE.findall(mend):
-        below = [n for n in within(text.tree(file), ast.expr) if last < n.lineno == n.end_lineno]
-        same = [n for n in below if ast.unparse(n) == before]
+        scope = next(reversed(enclosing(text.tree(file), found.lineno, SCOPES)), text.tree(file))
+        same = [n for n in within(scope, ast.expr) if last < n.lineno == n.end_lineno and ast.unparse(n) == before]
         if not same:
             return
-        places.setdefault(same[0].lineno, []).append((text.span(same[0]), now))
+        for n in same:
+            places.setdefault(n.lineno, []).append((text.span(n), now))
     more = [_replaced(file, *parts) for parts in places.values()]
     yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *more
 

@@ -11,7 +11,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import scope_of, set_by
 from gradtape._src.explain.evidence import Span
-from gradtape._src.explain.syntax import LISTED, SIMPLE, mentioned, named_in, statements_of, within
+from gradtape._src.explain.syntax import FUNCTIONS, LISTED, SIMPLE, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.arithmetic import realdiv
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
@@ -115,12 +115,23 @@ def as_floating(line: Line) -> str | None:
     return None
 
 
-def summed(line: Line) -> str | None:
-    """Return `total = total + x` for `total.assign_add(x)`, or the same with `-`; None for any other statement."""
+def without_assign(line: Line) -> str:
+    """Return the advice for `x.assign(value)` and its kin: `x = x + value`, or a new name, with what later lines read of `x`."""
     match text.statement(line):
-        case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(name), "assign_add" | "assign_sub" as how), args=[given])):
-            return ast.unparse(ast.parse(f"{name} = {name} {'+' if how == 'assign_add' else '-'} ({ast.unparse(given)})"))
-    return None
+        case ast.Expr(ast.Call(func=ast.Attribute(held, "assign" | "assign_add" | "assign_sub" as how), args=[given])):
+            name, new, scope = ast.unparse(held), f"new_{ast.unparse(held).rpartition('.')[2]}", scope_of(line)
+            sign = {"assign_add": "+", "assign_sub": "-"}.get(how)
+            value = ast.unparse(_parsed(f"{name} {sign} ({ast.unparse(given)})") if sign else given)
+            if sign and isinstance(held, ast.Name) and (isinstance(scope, ast.Module) or name in named_in(scope, ast.Store)):
+                return f"add up tensors: `{name} = {value}`, and assign afterwards"
+            later = [ast.unparse(part) for n in _after(line) for part in within(n, ast.expr)]
+            last = name.rpartition(".")[2]
+            others = [n for n in within(text.tree(text.file(line)), FUNCTIONS) if n is not scope and last in mentioned(n)]
+            again = others or text.in_a_loop(line) or any(part.startswith(f"{name}.assign") for part in later)
+            if name in later and not again:  # it is read nowhere else
+                below = f"`{new} = {value}; {name}.assign({new})`, and below `{new}` for `{name}`"
+                return f"keep the new value in a tensor and compute with that: {below}"
+    return "keep the new value in a tensor and compute with that; assign it afterwards"
 
 
 def stopped_through(line: Line) -> tuple[ast.expr, str] | None:

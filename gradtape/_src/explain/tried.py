@@ -29,19 +29,20 @@ class Trials:
     def __init__(self, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
         self._run, self._left, self._copies = run, seconds, 0
         self._flat: tuple[Files, Diagnosis] | None = None  # the first change after which a gradient is 0, and why it is
+        self._steep = False  # whether a gradient was enormous after a change
 
     def told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
         """Return the Diagnosis with the successful change as its fix, or with the reason why there is none."""
         hindered = self._hindered(group[0])
         if hindered:
             return replace(diagnosis, _tried=f"fix, not tried as the program {hindered} before (--try-fixes)")
-        self._copies, self._flat = MOST, None
+        self._copies, self._flat, self._steep = MOST, None, False
         mended = self._search(diagnosis, {}, group, there, group[0].place, DEEPEST)
         later = [d._fixes[-1] for d in reversed(diagnosis.also) if d._fixes and not d._apart]
         if mended is None and later:  # all at once: of lines that move to the same place, the last edit is the first line
             together = replace(diagnosis, _fixes=(tuple([edit for fix in (*later, diagnosis._fixes[0]) for edit in fix]),))
             mended = self._search(together, {}, group, there, group[0].place, 1)
-        if mended is None and diagnosis._otherwise and self._flat is None:
+        if mended is None and diagnosis._otherwise and self._flat is None and self._steep:
             return replace(diagnosis, mend=f"{diagnosis._otherwise}.", _tried="advice")
         if mended is None and self._flat is None:
             return replace(diagnosis, _tried="advice, whose code was tried and is not enough")
@@ -79,6 +80,7 @@ class Trials:
                 if len(flat) < len(group):
                     return changed
                 self._flat = self._flat or (changed, flat[0])
+            self._steep = self._steep or any(f.what == "enormous" for f in left)
             again = next((f.diagnosis for f in left if f.last == group[0].nth), None)
             if again is not None and deep > 1 and not _same(again, said, fix):
                 mended = self._search(again, changed, group, there, after, deep - 1)

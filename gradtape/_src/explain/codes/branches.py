@@ -370,6 +370,8 @@ def _setting(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> tuple[str 
             wanted = missed in (body, [body])
         case ast.Call(args=[asked, *sides]) if missed[0] in sides:
             wanted = missed[0] is sides[0]
+        case ast.Match(subject=asked):
+            return None, f"`{ast.unparse(asked)}` match that case"
         case _:
             return None, None
     while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
@@ -408,12 +410,9 @@ def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:
                 around = history.steps.get(step.name[:length])
                 if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
                     made = text.statement(around.line)
-                    asked = (
-                        [made.test]
-                        if isinstance(made, ast.If)
-                        else [n.args[0] for n in within(made, ast.Call) if callee(n) == "cond"]
-                    )
-                    wanted = f"`{ast.unparse(asked[0])}` come out the other way" if len(asked) == 1 else None
+                    tests = [n.args[0] for n in within(made, ast.Call) if callee(n) == "cond"]
+                    tests = [made.test] if isinstance(made, ast.If) else tests
+                    wanted = f"`{ast.unparse(tests[0])}` come out the other way" if len(tests) == 1 else None
                     of: Literal["loop", "branch"] = "loop" if kind is LOOP else "branch"
                     return BranchNotTaken(around.line, around.how, around, of=of, wanted=wanted)
     return Unknown(text.NO_LINE)

@@ -10,7 +10,6 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.core.programs.op import Op, ops
 from gradtape._src.core.programs.program import CALL, ELEMENT, FUNCTION
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.callers import given_to
 from gradtape._src.explain.evidence import Evidence, OfOp, Said, cited, of_steps
 from gradtape._src.explain.history import History, Name, Step, opens
 from gradtape._src.explain.smooth import declared, in_its_words, instead_of, of_function
@@ -129,8 +128,6 @@ class Stopped(OfOp):
     def said(self, w: Words) -> Said:
         found = re.search(r"[\w.]*stop_gradient|back_prop=False", text.text(self.line) or "")
         cause = f"{found[0] if found else 'stop_gradient'} in {self.written} makes a constant of what it is given"
-        if (argument := given_to(self.line, w.asked)) is not None:
-            cause += f": `{argument[0]}`, for which its function gets `{argument[1]}`"
         through = rewritten.stopped_through(self.line)
         if through is not None:  # a straight-through gradient whose sum is stopped as a whole
             return Said(cause, f"stop the difference only: `{through[1]}`", text.span(through[0]))

@@ -39,9 +39,7 @@ class State(Evidence):
             cause = f"{self.written} updates a metric: the value went into the metric's state, and state stops gradients"
             other = "compute the loss from the tensor that the metric is given, or with one of Keras's losses"
             return Said(cause, self._loss() or f"{other}, and keep the metric beside it")
-        fix = "keep the new value in a tensor and compute with that; assign it afterwards"
-        if (summed := rewritten.summed(self.line)) is not None:
-            fix = f"add up tensors: `{summed}`, and assign afterwards"
+        fix = rewritten.without_assign(self.line)
         if self.model is not None:
             name = self.model[0]
             called = f"`y, _ = {name}.stateless_call(values, {name}.non_trainable_variables, x)`"
