@@ -317,7 +317,8 @@ def _computes(node: ast.expr, op: str) -> bool:
     match node:
         case ast.Call(func=function):
             called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
-            return called in name or called in (f"arg{name}", f"reduce{name}")
+            bounds = called == "clipbyvalue" and name in ("minimum", "maximum")
+            return called in name or called in (f"arg{name}", f"reduce{name}") or bounds
         case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
             kind = COMPARISONS.get(op) or ARITHMETIC.get(None if op not in ops else ops[op].operator)
             return kind is not None and isinstance(operator, kind)

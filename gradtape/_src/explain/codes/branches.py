@@ -71,8 +71,6 @@ class BranchNotTaken(Evidence):
                 if self.wanted is not None:
                     make = f"make {self.wanted}, or leave {w.source} out of the sources until then"
                     return Said(cause, f"{make}; {soft}" if self.by_value else make, whole=False)
-                if not self.by_value:
-                    return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
                 return Said(cause, f"look at the condition: the side that does not run has no gradient, or zeros; {soft}")
 
 

@@ -66,7 +66,8 @@ class NotFloating(Index):
                 return Said(cause, "leave out the cast, and " + in_its_words(declared(self.then), self)[0], whole=False)
             if cast_there:
                 straight = "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`"
-                return Said(cause, *in_its_words(f"leave out the cast; where it is meant to round, {straight}", self))
+                beside = " and the dtype of the result" if re.search(r"=\s*tf\.u?int", text.text(self.line) or "") else ""
+                return Said(cause, *in_its_words(f"leave out the cast{beside}; where it is meant to round, {straight}", self))
             if (inside := of_function(self)) is not None:
                 return Said(cause, inside)
             wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"

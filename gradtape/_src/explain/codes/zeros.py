@@ -33,7 +33,7 @@ ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _im
 SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities, or their logarithms
 LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
-SOFT = {_max.op.type: ("", "reduce_max"), _min.op.type: ("-", "reduce_min")}
+SOFT = {_max.op.type: "tf.reduce_logsumexp(x)", _min.op.type: "-tf.reduce_logsumexp(-x)"}
 CONSTANT = "where a way is to be a constant, as a sample is to its own probability, stop it: tf.stop_gradient(x)"
 MET = "nothing is left to learn from these values: try harder examples, or a margin that they do not meet; "
 MET += "where they are not as they should be, look at its sign"
@@ -96,18 +96,21 @@ class Clipped(Share):
         if (stable := rewritten.stable(self.line)) is not None:
             return Said(cause, f"use the function that needs no bound: `{stable[1]}`", text.span(stable[0]))
         whole, given = text.expression_at(self.line, self.op), text.parts(self.line, self.op)
-        whole, _ = (whole, "") if given else rewritten.argument_of("clip_by_value", self.line) or (None, "")
-        given = given or getattr(whole, "args", [])
         x, clipped = map(ast.unparse, (given[0], whole)) if whole and given else ("x", "tf.clip_by_value(x, low, high)")
         return Said(cause, f"widen the bounds, start {x} inside of them, or {STRAIGHT.format(x, clipped)}", whole=False)
 
 
 class WhereSide(Share):
     code, when = "where_side", "`where` takes the other side"
+    wanted: bool = True  # the value of the condition that takes the source's side
 
     def said(self, w: Words) -> Said:
         cause = f"the condition of {self.written} takes the other side in {self.share} of the elements, and in all that counts"
-        return Said(cause, "check the condition; what is not taken has the gradient 0")
+        call, _ = rewritten.argument_of("where", self.line) or (None, "")
+        make = (
+            "check the condition" if call is None else f"make `{ast.unparse(call.args[0])}` {str(self.wanted).lower()} somewhere"
+        )
+        return Said(cause, f"{make}; what is not taken has the gradient 0", whole=False)
 
 
 class Saturated(OfZeros):
@@ -208,7 +211,7 @@ class Underflow(OfZeros):
         about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {self.dtype}"
         cause = f"in {self.written} {about} underflows to 0 in {self.dtype}"
         mend = wider(self.dtype, "scale the loss up and the gradient down")
-        if not size:  # no wider dtype is known to hold it
+        if not size or size < 1e-60:  # no wider dtype is known to hold it, or none to learn from it
             mend = f"look at the size, or the unit, of what goes in; or {mend.removesuffix(', or tf.float64')}"
         return Said(cause, mend)
 
@@ -235,11 +238,8 @@ class NotSelected(OfZeros):
             return Said(cause, "let the target depend on both parts, such as by tf.math.angle, or leave the source out")
         cause = f"{self.op} in {self.written} takes other elements than those of {w.source}"
         if self.op in SOFT:
-            sign, name = SOFT[self.op]
-            call, _ = rewritten.argument_of(name, self.line) or (None, "")
-            first, *more = ["x"] if call is None else map(ast.unparse, (*call.args, *call.keywords))
-            soft = f"`{sign}tf.reduce_logsumexp({', '.join([f'-({first})' if sign else first, *more])})`"
-            return Said(cause, f"to let all elements count, write {soft}, or a mean; or leave the source out")
+            soft = f"{SOFT[self.op]} over the same axis, or a mean"
+            return Said(cause, f"to let all elements count, write a soft one, {soft}; or leave the source out")
         return Said(cause, "use what the target takes, or leave the source out")
 
 
@@ -374,7 +374,8 @@ def _left(tried: Tried) -> Evidence | None:
     condition = value(decides)
     if tried.comes_from(decides, _random):
         return DroppedOut(*tried.at, fraction=float(np.mean(~condition)))
-    return WhereSide(*tried.at, fraction=float(1 - np.mean(condition if node is entry.inputs[1] else ~condition)))
+    taken = condition if (wanted := node is entry.inputs[1]) else ~condition
+    return WhereSide(*tried.at, fraction=float(1 - np.mean(taken)), wanted=wanted)
 
 
 def _random(entry: Any) -> bool:
