@@ -42,8 +42,7 @@ FOREIGN = {
     "average": "`tf.tensordot(weights, values, 1) / tf.reduce_sum(weights)`",
     "median": "an element of `tf.sort(x)`", "percentile": "an element of `tf.sort(x)`", "quantile": "an element of `tf.sort(x)`",
     "normal": "`mean + deviation * tf.random.normal(shape)`",
-    "uniform": "`low + (high - low) * tf.random.uniform(shape)`", "interp": "two rows weighted by the position between them",
-    "cov": "`tf.matmul(x, x, transpose_b=True) / n` of centered rows", "lstsq": "tf.linalg.lstsq", "polyfit": "tf.linalg.lstsq",
+    "uniform": "`low + (high - low) * tf.random.uniform(shape)`",
 }  # fmt: skip
 
 WAYS = {
