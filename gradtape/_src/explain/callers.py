@@ -47,7 +47,7 @@ def callers_in(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Evidence,
         return by_name
     functions = {} if called in OF_AN_OBJECT else functions_of(broken.line) | functions_of(asked)
     there = [n for n in there if may_call(n, called, functions)]
-    used = [n for n in there if _set_by(n) & wanted and not _makes_an_object(n, broken.line)]
+    used = [n for n in there if set_by(n) & wanted and not _makes_an_object(n, broken.line)]
     return used or [n for n in there if wanted and isinstance(n, ast.Expr)]
 
 
@@ -56,7 +56,7 @@ def _led_to(statements: Sequence[ast.stmt], names: set[str]) -> set[str]:
     found = set(names)
     simple = [n for n in statements if isinstance(n, SIMPLE)]
     for node in reversed([*simple, *simple]):  # twice, because a loop's trip uses results of the previous one
-        if _set_by(node) & found:
+        if set_by(node) & found:
             found |= named_in(node, ast.Load)
     return found
 
@@ -91,10 +91,13 @@ PAUSES = ("stop_recording", "init_scope")
 
 
 def opened_before(line: Line, *called: str) -> ast.With | None:
-    """Return the last `with` statement above a line, in its function, that calls a function with one of these names."""
-    own, at = statements_of(scope_of(line)), text.number(line) or 0
+    """Return the last `with` statement above a line, in its function, that calls a function with one of these names.
+
+    For a gradient call, one that opens the tape of that name comes first.
+    """
+    own, at, tape = statements_of(scope_of(line)), text.number(line) or 0, text.tape_of(line)
     found = [n for n in own if isinstance(n, ast.With) and n.lineno < at and opening(n, *called)]
-    return max(found, key=lambda n: n.lineno, default=None)
+    return max(found, key=lambda n: (tape in [ast.unparse(i.optional_vars or i) for i in n.items], n.lineno), default=None)
 
 
 def set_before(name: str, line: Line, asked: Line) -> Line:
@@ -195,7 +198,7 @@ def may_call(node: ast.AST, called: str, functions: dict[str, list[ast.AST]], by
     return any(any(called in mentioned(body) for body in bodies(name)) or (by_others and name not in functions) for name in names)
 
 
-def _set_by(node: ast.stmt) -> set[str]:
+def set_by(node: ast.stmt) -> set[str]:
     """Return the names that a statement sets, or appends to."""
     appended = [n.func.value for n in within(node, ast.Call) if callee(n) in LISTED and isinstance(n.func, ast.Attribute)]
     return named_in(node, ast.Store) | {n.id for n in appended if isinstance(n, ast.Name)}

@@ -57,6 +57,7 @@ class Diagnosis:
     _tried: str = dataclasses.field(default="", repr=False, compare=False)
     _apart: bool = dataclasses.field(default=False, repr=False, compare=False)  # on another path than the breaks before it
     _for_all: str = dataclasses.field(default="", repr=False, compare=False)  # `mend` without the name of the source
+    _otherwise: str = dataclasses.field(default="", repr=False, compare=False)  # what to do where no fix is enough
 
     def __str__(self) -> str:
         return "\n".join(self._lines(None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -13,7 +14,7 @@ from gradtape._src.core.programs.op import ops
 from gradtape._src.core.programs.program import Node
 from gradtape._src.core.programs.traits import Trait
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.evidence import Evidence
+from gradtape._src.explain.evidence import Evidence, Span
 from gradtape._src.explain.precision import again_with, instead, result_of
 from gradtape._src.explain.probe import Probe, array, value
 from gradtape._src.explain.smooth import Advice, in_its_words
@@ -53,6 +54,7 @@ BOUNDS: list[tuple[str, str, tuple[float, float], Moved]] = [  # with values bey
     ("away from 0", "tf.where(tf.abs(x) < 1e-12, 1e-12, x)", (0.0, 0.0), lambda v: np.where(np.abs(v) < 1e-12, 1e-12, v)),
     ("away from what has no inverse", "x + 1e-6 * tf.eye(tf.shape(x)[-1])", (0.0, 0.0), lambda v: _lifted(v)),
 ]
+LESS_STEEP = {"tf.maximum(x, 1e-12)": "tf.maximum(x, 0.0) + 1e-7", BOUNDS[2][1]: "x * (1 - 1e-6)"}  # with a gradient at the bound
 SMALL = 1e-3  # limit on the change of elements that are finite already
 
 
@@ -66,7 +68,7 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     forward = [maker for i in entry.inputs if (maker := probe.maker.get(i)) is not None]
     entry = next((maker for maker in forward if f"{maker.node.op.type}Grad" == entry.node.op.type), entry)
     best: tuple[float, Bound] | None = None
-    then = _then(probe, entry)
+    then = follows(probe, entry)
     for at, node in enumerate(entry.inputs):
         if type(node.aval) is tuple or node.aval.dtype.kind != "f" or type(entry.node.aval) is tuple:
             continue
@@ -83,7 +85,7 @@ def bound_of(probe: Probe, entry: Entry) -> Bound | None:
     return None if best is None else best[1]
 
 
-def _then(probe: Probe, entry: Entry) -> Literal["", "log", "share"]:
+def follows(probe: Probe, entry: Entry) -> Literal["", "log", "share"]:
     """Return whether a logarithm of what an op gives follows, or a division in which both parts come of it."""
     after, share = {entry.node}, False
     for later in probe.entries:
@@ -130,6 +132,16 @@ def _finite_with(probe: Probe, entry: Entry, node: Node, values: np.ndarray) -> 
     except Exception:  # the op does not accept such an input
         return False
     return all(bool(np.isfinite(result).all()) for result in results)
+
+
+def beside_it(b: Evidence, bound: Bound | None, place: Span | None) -> tuple[str, ...]:
+    """Return other codes for the expression that the advice replaces, to be tried where its own gives a gradient of no use."""
+    away = "tf.where(tf.abs(x) < 1e-3, 1e-3, x)" if b.op == DIVIDE else LESS_STEEP.get("" if bound is None else bound.code)
+    kept = None if bound is None or away is None else rewritten.bounded(b.line, b.op, bound.at, away)
+    if kept is None or text.span(kept[0]) != place:
+        return ()
+    parts = ", ".join(map(ast.unparse, text.parts(b.line, b.op)))
+    return (kept[1], f"tf.math.divide_no_nan({parts})") if b.op == DIVIDE else (kept[1],)
 
 
 def at_the_edge(b: Evidence, otherwise: str, bound: Bound | None, op: str | None = None, masked: bool = False) -> Advice:

@@ -15,7 +15,7 @@ from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.callers import PAUSES, opened_before, scope_of, statements_under_tape
 from gradtape._src.explain.evidence import Said, Span
-from gradtape._src.explain.syntax import SCOPES, SIMPLE, free_in, named_in, own, statements_of, within
+from gradtape._src.explain.syntax import SCOPES, SIMPLE, callee, enclosing, free_in, named_in, own, statements_of, within
 
 CODE = re.compile(r"`([^`]*)`")
 BESIDE = re.compile(r"`([^`]*)` for `([^`]*)`")  # new code for a line below, and the code that is there now
@@ -80,7 +80,7 @@ def fixes(line: Line, said: Said, asked: Line) -> tuple[Fix, ...]:
     """
     found, mend = text.statement(line), said.mend
     file, number = text.file(line), text.number(line)
-    codes = [code for code in CODE.findall(mend) if "…" not in code]
+    codes = [code for code in (*CODE.findall(mend), *said.others) if "…" not in code]
     if file is None or number is None or not codes or not said.whole or text.tree(file) is None:
         return ()
     made: list[Fix] = []
@@ -120,6 +120,8 @@ def _is_statement(code: str, instead: ast.stmt) -> bool:
             return isinstance(instead, ast.Assign) and [*map(ast.unparse, targets)] == [*map(ast.unparse, instead.targets)]
         case [ast.AugAssign(target=target)] | [ast.AnnAssign(target=target)]:
             return ast.unparse(target) in [*map(ast.unparse, getattr(instead, "targets", [getattr(instead, "target", target)]))]
+        case [ast.Assign(targets=[ast.Name()]), ast.Expr(ast.Call(func=ast.Attribute() as assign))]:
+            return ast.unparse(instead).startswith(ast.unparse(assign))
         case [ast.For() as loop]:
             return ".assign(" in ast.unparse(loop)
         case [ast.Return()]:
@@ -157,11 +159,17 @@ def _persistent(code: str, asked: Line) -> Iterator[Fix]:
 
 
 def _trainable(code: str, asked: Line) -> Iterator[Fix]:
-    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the gradient call's function."""
-    holder, file = code.rpartition(".")[0], text.file(asked)
-    for node in within(scope_of(asked), ast.Attribute):
-        if node.attr in ("variables", "weights") and ast.unparse(node.value) == holder:
-            yield (_replaced(str(file), (text.span(node), code)),)
+    """Yield the replacement of a model's `variables` or `weights` by the trainable ones, in the gradient call's function.
+
+    Those that a `zip` takes elsewhere in the file are replaced, too.
+    """
+    holder, file = code.rpartition(".")[0], str(text.file(asked))
+    zipped = [given for call in within(text.tree(file), ast.Call) if callee(call) == "zip" for given in call.args]
+    nodes = [n for part in (scope_of(asked), *zipped) for n in within(part, ast.Attribute)]
+    found = {n for n in nodes if n.attr in ("variables", "weights") and ast.unparse(n.value) == holder}
+    lines = {n.lineno: [(text.span(other), code) for other in found if other.lineno == n.lineno] for n in found}
+    if found:
+        yield tuple([_replaced(file, *lines[at]) for at in sorted(lines)])
 
 
 def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[Fix]:
@@ -186,7 +194,9 @@ def _elsewhere(line: Line, found: ast.stmt, mend: str, asked: Line) -> Iterator[
             yield named, _replaced(file, (text.span(target), "target"))
             return
         moved = Edit(file, place, place - 1, (spaces + lines[0],))
-        yield (moved,) if "again" in mend and not out else (away, moved)
+        others = [n for n in statements_of(scope_of(asked)) if isinstance(n, SIMPLE) and n is not found]
+        needed = any(named_in(found, ast.Store) & named_in(n, ast.Load) for n in others if n.lineno != text.number(asked))
+        yield (moved,) if "again" in mend and not out and needed else (away, moved)
 
 
 def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[Fix]:
@@ -196,11 +206,12 @@ def _in_its_place(file: str, found: ast.stmt, code: str, mend: str) -> Iterator[
         return
     places: dict[int, list[tuple[Any, str]]] = {}
     for now, before in BESIDE.findall(mend):
-        below = [n for n in within(text.tree(file), ast.expr) if last < n.lineno == n.end_lineno]
-        same = [n for n in below if ast.unparse(n) == before]
+        scope = next(reversed(enclosing(text.tree(file), found.lineno, SCOPES)), text.tree(file))
+        same = [n for n in within(scope, ast.expr) if last < n.lineno == n.end_lineno and ast.unparse(n) == before]
         if not same:
             return
-        places.setdefault(same[0].lineno, []).append((text.span(same[0]), now))
+        for n in same:
+            places.setdefault(n.lineno, []).append((text.span(n), now))
     more = [_replaced(file, *parts) for parts in places.values()]
     yield Edit(file, found.lineno, last, (_spaces(file, found.lineno) + code,)), *more
 

@@ -28,13 +28,15 @@ class Said(NamedTuple):
     """The cause and the fix of a break, in the user's own names.
 
     `place` is the span of the expression that the code in the fix replaces, or None. `whole` says that the code is the complete
-    fix.
+    fix. `others` are further codes to try, and `otherwise` is what to do where none of them is enough.
     """
 
     cause: str
     mend: str
     place: Span | None = None
     whole: bool = True
+    others: tuple[str, ...] = ()
+    otherwise: str = ""
 
 
 CODES: dict[str, type[Evidence]] = {}  # codes that have their own row in the documentation

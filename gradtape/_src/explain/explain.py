@@ -357,7 +357,7 @@ class Question:
                     continue
                 finite = finite and what == "zeros"
                 case = self._seen(source, call, call.tape, call.targets, call.sources[place])
-                found_at = None if what == "zeros" else origin(probe, i, self._held_by)
+                found_at = origin(probe, i, self._held_by) if what in ("NaN", "infinite") else None
                 why = self._about_zero(probe, i, source, case) if found_at is None else self._words(case).diagnosis(found_at)
                 yield place, self.name_of(source), what, why
             if finite and found.sources and (made := origin_of_target(probe, self._held_by)) is not None:

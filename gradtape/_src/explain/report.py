@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -28,11 +30,12 @@ from gradtape._src.explain.source import Place
 LOOKS = 16  # calls of a function with tapes that are looked into
 LAST_LOOK = LOOKS + 1
 MOST_PLACES = 3  # in the first line
+ENORMOUS = 1e7  # in a copy, a gradient with larger elements is a flaw, too
 
 
 @dataclasses.dataclass
 class Finding:
-    """One source of a gradient call whose gradient is None, zeros, NaN or infinite, as `what` says, and how often.
+    """One source of a gradient call whose gradient is None, zeros, NaN, infinite or enormous, as `what` says, and how often.
 
     `place` is the line of the call. `position` is the source's index in it, or "target". `nth` and `last` count runs of the call:
     the first and the last with this flaw. `after` is the seconds of work until the first; `done` names the program's side effects
@@ -62,11 +65,11 @@ class Report:
     """The findings of a run. `calls` counts gradient calls that ran; `seen` those with values, by place.
 
     A gradient call in a function counts once, however often the function is traced. `heard` is called after each gradient call.
-    `done` returns the program's side effects outside of its process.
+    `done` returns the program's side effects outside of its process. Elements above `limit` are enormous.
     """
 
-    def __init__(self, heard: Callable[[], None], done: Callable[[], str]) -> None:
-        self.calls = 0
+    def __init__(self, heard: Callable[[], None], done: Callable[[], str], limit: float) -> None:
+        self.calls, self.limit = 0, limit
         self.seen: dict[Place, int] = {}
         self._sources: dict[Place, int] = {}  # the number of sources of a call, by its place
         self._heard, self._done, self._first = heard, done, journal.asked
@@ -98,7 +101,7 @@ class Report:
         self.calls += line not in self._traced
         if symbolic():
             self._traced.add(line)
-        flaws = ["None" if result is None else _flaw(result) for result in results or [None] * len(sources)]
+        flaws = ["None" if result is None else _flaw(result, self.limit) for result in results or [None] * len(sources)]
         lacking: dict[str, list[int]] = {}
         for position, what in enumerate(flaws):
             if what is not None and not self._again(line, position, what):
@@ -160,7 +163,7 @@ class Report:
     def _spoiled(self, line: Any, tape: Any, targets: Sequence[Any], sources: Sequence[Any]) -> Question | None:
         """Note a target that is NaN or infinite although all of its gradients are finite."""
         for target in targets:
-            what = _flaw(target) if sources and isinstance(target, Tensor) else None
+            what = _flaw(target, math.inf) if sources and isinstance(target, Tensor) else None
             if what in (None, "zeros"):
                 continue
             if self._again(line, "target", str(what)):
@@ -216,7 +219,7 @@ class Report:
         inside = Inside(run, ())
         question = Question([], None, [], inside)
         for call in inside.calls:
-            for position, called, what, diagnosis in question.flaws(call, _flaw_of):
+            for position, called, what, diagnosis in question.flaws(call, functools.partial(_flaw_of, limit=self.limit)):
                 self._note(call.line, position, called, what, diagnosis, "value" if position == "target" else "gradient")
             self._count(call.line)
         self._heard()
@@ -259,13 +262,13 @@ def values_of(gradient: Any) -> np.ndarray | None:
     return to_numpy((gradient.values if isinstance(gradient, IndexedSlices) else gradient).node)
 
 
-def _flaw(gradient: Any) -> str | None:
+def _flaw(gradient: Any, limit: float) -> str | None:
     values = values_of(gradient)
     unused = values is not None and not values.size and isinstance(gradient, IndexedSlices)  # no row of the source was used
-    return "zeros" if unused else None if values is None else _flaw_of(values)
+    return "zeros" if unused else None if values is None else _flaw_of(values, limit)
 
 
-def _flaw_of(values: np.ndarray) -> str | None:
+def _flaw_of(values: np.ndarray, limit: float) -> str | None:
     if values.dtype.kind not in "fcV" or not values.size:
         return None
     if values.dtype.kind == "V":
@@ -274,13 +277,15 @@ def _flaw_of(values: np.ndarray) -> str | None:
         return "NaN"
     if not np.isfinite(values).all():
         return "infinite"
-    return None if values.any() else "zeros"
+    return "enormous" if np.abs(values).max() > limit else None if values.any() else "zeros"
 
 
 @contextlib.contextmanager
-def watching(heard: Callable[[], None] = lambda: None, done: Callable[[], str] = str) -> Iterator[Report]:
-    """Yield a Report that notes all gradient calls in the context. It calls `heard` after each, and `done` for side effects."""
-    report = Report(heard, done)
+def watching(
+    heard: Callable[[], None] = lambda: None, done: Callable[[], str] = str, limit: float = math.inf
+) -> Iterator[Report]:
+    """Yield a Report that notes all gradient calls in the context, made of the arguments."""
+    report = Report(heard, done, limit)
     listeners = {"asked": report.asked, "taped": report.taped, "ran": report.ran, "graphed": report.graphed, "called": None}
     with hooks.filled(hooks.watch, **listeners), transcript.keeping(), contextlib.closing(report._interpreter):
         yield report

@@ -9,9 +9,9 @@ from typing import Any
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import source as text
-from gradtape._src.explain.callers import scope_of
+from gradtape._src.explain.callers import scope_of, set_by
 from gradtape._src.explain.evidence import Span
-from gradtape._src.explain.syntax import LISTED, SIMPLE, mentioned, named_in, statements_of, within
+from gradtape._src.explain.syntax import FUNCTIONS, LISTED, SIMPLE, mentioned, named_in, statements_of, within
 from gradtape._src.ops.math.arithmetic import realdiv
 from gradtape._src.ops.math.elementary import acos, acosh, asin, atanh
 
@@ -43,6 +43,8 @@ STABLE = {  # formula → the function that computes it; `rest` are the other ar
     "log(1 - sigmoid(x))": "tf.math.log_sigmoid(-x)", "log(sigmoid(x))": "tf.math.log_sigmoid(x)",
     "log(1 + exp(x))": "tf.math.softplus(x)", "log1p(exp(x))": "tf.math.softplus(x)", "1 / (1 + exp(-x))": "tf.sigmoid(x)",
     "exp(x) / sum(exp(x))": "tf.nn.softmax(x)", "log(softmax(x))": "tf.nn.log_softmax(x, rest)",
+    "log(clip_by_value(sigmoid(x)))": "tf.math.log_sigmoid(x)", "log(maximum(sigmoid(x)))": "tf.math.log_sigmoid(x)",
+    "log(clip_by_value(softmax(x)))": "tf.nn.log_softmax(x)", "log(maximum(softmax(x)))": "tf.nn.log_softmax(x)",
     "log(sum(exp(x)))": "tf.reduce_logsumexp(x, rest)", "log(det(x))": "tf.linalg.slogdet(x)[1]",
     "log(prod(x))": "tf.reduce_sum(tf.math.log(x), rest)", "normalize(x)[0]": "tf.math.l2_normalize(x, rest)",
 }  # fmt: skip
@@ -63,11 +65,13 @@ def with_tensors(line: Line) -> str | None:
 
 
 def array_uses(line: Line, scope: ast.AST) -> list[tuple[str, str]] | None:
-    """Return the later uses of the array that a line assigns, each with its form for a tensor; None if one has no such form."""
+    """Return the later uses of an array that a line assigns or appends, each in its form for tensors; None if one has none."""
     name, at = text.target(line), text.number(line) or 0
+    made = text.statement(line)
+    filled = set_by(made) - named_in(made, ast.Store) if made is not None else set()
     found: dict[str, str] = {}
     for part in [n for n in within(scope, SIMPLE) if n.lineno > at]:
-        change = _ToTensors({name or ""})
+        change = _ToTensors({name or "", *filled}, filled)
         change.visit(ast.parse(ast.unparse(part)))
         if change.unknown:
             return None
@@ -114,12 +118,23 @@ def as_floating(line: Line) -> str | None:
     return None
 
 
-def summed(line: Line) -> str | None:
-    """Return `total = total + x` for `total.assign_add(x)`, or the same with `-`; None for any other statement."""
+def without_assign(line: Line) -> str:
+    """Return the advice for `x.assign(value)` and its kin: `x = x + value`, or a new name, with what later lines read of `x`."""
     match text.statement(line):
-        case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(name), "assign_add" | "assign_sub" as how), args=[given])):
-            return ast.unparse(ast.parse(f"{name} = {name} {'+' if how == 'assign_add' else '-'} ({ast.unparse(given)})"))
-    return None
+        case ast.Expr(ast.Call(func=ast.Attribute(held, "assign" | "assign_add" | "assign_sub" as how), args=[given])):
+            name, new, scope = ast.unparse(held), f"new_{ast.unparse(held).rpartition('.')[2]}", scope_of(line)
+            sign = {"assign_add": "+", "assign_sub": "-"}.get(how)
+            value = ast.unparse(_parsed(f"{name} {sign} ({ast.unparse(given)})") if sign else given)
+            if sign and isinstance(held, ast.Name) and (isinstance(scope, ast.Module) or name in named_in(scope, ast.Store)):
+                return f"add up tensors: `{name} = {value}`, and assign afterwards"
+            later = [ast.unparse(part) for n in _after(line) for part in within(n, ast.expr)]
+            last = name.rpartition(".")[2]
+            others = [n for n in within(text.tree(text.file(line)), FUNCTIONS) if n is not scope and last in mentioned(n)]
+            again = others or text.in_a_loop(line) or any(part.startswith(f"{name}.assign") for part in later)
+            if name in later and not again:  # it is read nowhere else
+                below = f"`{new} = {value}; {name}.assign({new})`, and below `{new}` for `{name}`"
+                return f"keep the new value in a tensor and compute with that: {below}"
+    return "keep the new value in a tensor and compute with that; assign it afterwards"
 
 
 def stopped_through(line: Line) -> tuple[ast.expr, str] | None:
@@ -320,13 +335,13 @@ class _Put(ast.NodeTransformer):
 class _ToTensors(ast.NodeTransformer):
     """Rewrites code on arrays to code on tensors; `made` maps each rewritten outermost call to its new form.
 
-    The names in `tensors` held arrays before; their methods are rewritten, too.
+    The names in `tensors` held arrays before, and those in `filled` lists of them; their methods are rewritten, too.
     """
 
     changed = unknown = False
 
-    def __init__(self, tensors: set[str] = frozenset()) -> None:  # type: ignore[assignment]
-        self._tensors, self.made = tensors, dict[str, str]()
+    def __init__(self, tensors: set[str] = frozenset(), filled: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+        self._tensors, self._filled, self.made = tensors, filled, dict[str, str]()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         before = ast.unparse(node)
@@ -404,6 +419,7 @@ class _ToTensors(ast.NodeTransformer):
 
     def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
         self.changed = True
+        node.args = [_parsed(f"list({ast.unparse(a)})") if ast.unparse(a) in self._filled else a for a in node.args]
         if name in AS_IT_IS and 1 <= len(node.args) <= 2:  # the second is a dtype
             joined = isinstance(node.args[0], (ast.List, ast.ListComp)) or ast.unparse(node.args[0]).startswith("list(")
             return ast.Call(_parsed("tf.stack"), node.args[:1], []) if joined else node.args[0]

@@ -20,6 +20,7 @@ SOFTLY = (
     "weigh the rows by a soft choice, tf.nn.softmax({}), or pass the gradient straight through: `z + tf.stop_gradient(q - z)`, "
 )
 SOFTLY += "where q is what was taken in the place of z"
+COUNTS = {"count_nonzero": "`tf.reduce_sum(tf.tanh(tf.abs(x)))`", "zero_fraction": "`tf.reduce_mean(1 - tf.tanh(tf.abs(x)))`"}
 BYTES = "go on with the tensor, and keep its bytes beside it"
 LONGEST_OPERAND, LONGEST = 30, 60  # characters of an operand that occurs several times in an advice, and of one that occurs once
 CHOSEN = {_arg_max.op.type: "x", _arg_min.op.type: "-x"}  # op type → the argument of the softmax that replaces it
@@ -71,6 +72,9 @@ def of_function(b: Evidence) -> str | None:
     calls = within(text.statement(b.line), ast.Call)
     called = ast.unparse(calls[0].func) if calls else ""
     own = called.startswith(("tf.", "tensorflow.")) and ".keras." not in called
+    soft = COUNTS.get(called.rpartition(".")[2])
+    if soft is not None and calls[0].args and not within(calls[0].args[0], (ast.Call, ast.Compare)):
+        return f"count softly: {soft.replace('x', ast.unparse(calls[0].args[0]))}"
     return SMOOTHER.replace("its place", f"the place of {called}") if own else None
 
 

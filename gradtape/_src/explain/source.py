@@ -317,7 +317,8 @@ def _computes(node: ast.expr, op: str) -> bool:
     match node:
         case ast.Call(func=function):
             called, name = ast.unparse(function).rpartition(".")[2].replace("_", "").lower(), op.lower()
-            return called in name or called == f"arg{name}"
+            bounds = called == "clipbyvalue" and name in ("minimum", "maximum")
+            return called in name or called in (f"arg{name}", f"reduce{name}") or bounds
         case ast.BinOp(op=operator) | ast.Compare(ops=[operator]):
             kind = COMPARISONS.get(op) or ARITHMETIC.get(None if op not in ops else ops[op].operator)
             return kind is not None and isinstance(operator, kind)
@@ -353,11 +354,15 @@ def keywords(line: Line, op: str | None = None) -> dict[str, str]:
     return {keyword.arg: ast.unparse(keyword.value) for keyword in given if keyword.arg is not None}
 
 
-def factors(line: Line) -> list[str]:
-    """Return the source text of a product's operands; none if a call of another function computes it."""
-    found = expression_at(line)
+def factors(line: Line, op: str | None) -> list[str]:
+    """Return the source text of a product's operands, or all of a chain's; none if a call of another function computes it."""
+    op = None if position(line)[2] is not None else op
+    found = expression_at(line, op)
+    chains = [n for n in within(statement(line), ast.BinOp) if _computes(n, op or "")] if found is None else []
+    if chains and all(n in ast.walk(chains[0]) for n in chains):
+        return [*dict.fromkeys([ast.unparse(n) for c in reversed(chains) for n in (c.left, c.right) if n not in chains])]
     product = isinstance(found, ast.BinOp) or (isinstance(found, ast.Call) and ast.unparse(found.func).endswith(PRODUCTS))
-    return operands(line) if product else []
+    return operands(line, op) if product else []
 
 
 def text(line: Line) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause
 from gradtape._src.explain.edits import Files, Fix, applied, diff, moved
-from gradtape._src.explain.report import Finding, Report, watching
+from gradtape._src.explain.report import ENORMOUS, Finding, Report, watching
 from gradtape._src.explain.source import Place
 
 DEEPEST = 3  # breaks of one path that are fixed one after the other
@@ -27,20 +27,33 @@ class Trials:
     """
 
     def __init__(self, run: Callable[[Files, float | None], None], seconds: float | None) -> None:
-        self._run, self._left, self._copies, self._zeros = run, seconds, 0, ""
+        self._run, self._left, self._copies = run, seconds, 0
+        self._flat: tuple[Files, Diagnosis] | None = None  # the first change after which a gradient is 0, and why it is
+        self._steep = False  # whether a gradient was enormous after a change
 
     def told(self, diagnosis: Diagnosis, group: Sequence[Finding], there: Sequence[Finding]) -> Diagnosis:
         """Return the Diagnosis with the successful change as its fix, or with the reason why there is none."""
         hindered = self._hindered(group[0])
         if hindered:
             return replace(diagnosis, _tried=f"fix, not tried as the program {hindered} before (--try-fixes)")
-        self._copies = MOST
+        self._copies, self._flat, self._steep = MOST, None, False
         mended = self._search(diagnosis, {}, group, there, group[0].place, DEEPEST)
-        if mended is None:
+        later = [d._fixes[-1] for d in reversed(diagnosis.also) if d._fixes and not d._apart]
+        if mended is None and later:  # all at once: of lines that move to the same place, the last edit is the first line
+            together = replace(diagnosis, _fixes=(tuple([edit for fix in (*later, diagnosis._fixes[0]) for edit in fix]),))
+            mended = self._search(together, {}, group, there, group[0].place, 1)
+        if mended is None and diagnosis._otherwise and self._flat is None and self._steep:
+            return replace(diagnosis, mend=f"{diagnosis._otherwise}.", _tried="advice")
+        if mended is None and self._flat is None:
             return replace(diagnosis, _tried="advice, whose code was tried and is not enough")
         others = tuple([d for d in diagnosis.also if d._apart])  # paths that stay broken although there is a gradient now
-        enough = "fix, tried; what is cut besides stays so" if others else f"fix, tried{self._zeros}"
-        return replace(diagnosis, mend="\n".join(diff(mended)), also=others, _tried=enough)
+        if mended is not None:
+            enough = "fix, tried; what is cut besides stays so" if others else "fix, tried"
+            return replace(diagnosis, mend="\n".join(diff(mended)), also=others, _tried=enough)
+        flat, why = self._flat
+        lines = [*diff(flat), *([f"or {diagnosis._otherwise}."] if diagnosis._otherwise else [])]
+        others += () if why.line in (None, diagnosis.line) else (replace(why, also=()),)
+        return replace(diagnosis, mend="\n".join(lines), also=others, _tried="fix, tried; the gradient is 0 then")
 
     def _hindered(self, finding: Finding) -> str:
         """Return the side effects or the run time that forbid to run the program again unasked; empty if nothing does."""
@@ -63,8 +76,11 @@ class Trials:
                 continue
             left = [f for f in found if not _answered(f, group, there)]
             if not left:
-                self._zeros = "; the gradient is 0 then" if any(f.position == group[0].position for f in found) else ""
-                return changed
+                flat = [f.diagnosis for f in found if f.what == "zeros" and f.last == group[0].nth and _one_of(f, group)]
+                if len(flat) < len(group):
+                    return changed
+                self._flat = self._flat or (changed, flat[0])
+            self._steep = self._steep or any(f.what == "enormous" for f in left)
             again = next((f.diagnosis for f in left if f.last == group[0].nth), None)
             if again is not None and deep > 1 and not _same(again, said, fix):
                 mended = self._search(again, changed, group, there, after, deep - 1)
@@ -80,7 +96,7 @@ class Trials:
                 raise Reached
 
         started = time.monotonic()
-        with watching(heard) as copy:
+        with watching(heard, limit=ENORMOUS) as copy:
             try:
                 self._run(files, self._left)
             except KeyboardInterrupt:
@@ -95,10 +111,15 @@ class Trials:
 
 
 def _answered(found: Finding, group: Sequence[Finding], there: Sequence[Finding]) -> bool:
-    """Return whether a finding of a copy is acceptable: zeros instead of NaN, or a flaw that another source had before."""
-    if found.position in {f.position for f in group} and found.last == group[0].nth:
-        return found.what == "zeros" and {f.what for f in group} <= NAN
-    return found.position in {f.position for f in there}
+    """Return whether a finding of a copy is acceptable: 0 for NaN, much for nothing, or a flaw that another source had before."""
+    if _one_of(found, group) and found.last == group[0].nth:
+        return found.what == ("zeros" if {f.what for f in group} <= NAN else "enormous")
+    return found.what == "enormous" or _one_of(found, there)
+
+
+def _one_of(found: Finding, findings: Sequence[Finding]) -> bool:
+    """Return whether a finding of a copy is about the same source as one of the program's findings."""
+    return found.position in {f.position for f in findings}
 
 
 def _same(found: Diagnosis, before: Diagnosis, fix: Fix) -> bool:

@@ -59,8 +59,9 @@ class Words(NamedTuple):
         process = hooks.clients.process()
         made = fixes(broken.line, said, self.asked)
         sentences = _sentence(said.cause), _sentence(said.mend)
-        for_all = said.mend.replace(self.source, "") if isinstance(broken, OfZeros) else ""
-        return Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, made, "", broken.apart, for_all)
+        for_all = broken.said(self._replace(source="")).mend if isinstance(broken, OfZeros) else ""
+        found = Diagnosis(broken.code, file, line, broken.op, *sentences, (), process, made, "", broken.apart, for_all)
+        return replace(found, _otherwise=said.otherwise)
 
     def diagnoses(self, breaks: Sequence[Evidence]) -> Diagnosis:
         """Return the Diagnosis of the first break on a path, with the others under `also`."""

@@ -15,4 +15,4 @@ def step(x, y):
 
 
 step(tf.ones([3, 2]), tf.ones([3, 1]))
-# Advice: keep the new value in a tensor
+# Fix: average.assign(new_average)

@@ -19,4 +19,4 @@ def fit_step():
 
 
 print(fit_step())
-# Advice: another initialization
+# Advice: some of `days - change` is above 0

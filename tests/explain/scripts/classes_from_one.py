@@ -15,4 +15,4 @@ def step(x, labels):
 
 
 step(tf.ones([2, 2]), tf.constant([3, 3]))
-# Advice: check that factor
+# Advice: give rows other values

@@ -7,4 +7,4 @@ with tf.GradientTape() as tape:
     p = tf.sigmoid(logits)
     loss = -tf.reduce_mean(tf.math.log(tf.clip_by_value(p, 1e-7, 1.0)))  # <- clipped
 print(tape.gradient(loss, logits))
-# Advice: widen the bounds
+# Fix: tf.math.log_sigmoid(logits)

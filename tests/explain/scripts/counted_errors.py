@@ -23,4 +23,4 @@ x, truth = tf.random.normal([1, 5, 5, 1], seed=11), tf.ones([1, 5, 5, 1])
 with tf.GradientTape() as tape:
     loss = wrong_pixels(truth, model(x))
 grads = tape.gradient(loss, model.trainable_variables)
-# Advice: straight through
+# Advice: an accuracy only counts

@@ -23,4 +23,4 @@ def train_step(x, y):
 
 
 print(train_step(tf.random.normal([4, 3]), tf.random.normal([4, 1])))
-# Advice: look at the condition
+# Advice: make `difficulty > 0.5` come out the other way

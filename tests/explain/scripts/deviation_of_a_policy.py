@@ -15,4 +15,4 @@ def step(action):
 
 
 step(tf.constant([0.5]))
-# Fix: tf.maximum(sigma, 1e-12)) ** 2
+# Fix: tf.abs(sigma) < 0.001

@@ -23,4 +23,4 @@ trainer = Trainer(5)
 with tf.GradientTape() as tape:
     loss = trainer.loss(tf.ones([2, 4]), 0)
 tape.gradient(loss, student.trainable_variables + projector.trainable_variables)
-# Advice: until it is
+# Advice: until then

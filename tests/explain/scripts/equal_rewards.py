@@ -17,4 +17,4 @@ def step(states, actions, rewards):
 
 
 step(tf.ones([4, 3]), tf.constant([0, 1, 1, 0]), tf.ones([4]))
-# Advice: check that factor
+# Advice: give advantage other values

@@ -15,4 +15,4 @@ def divergence():
 with tf.GradientTape() as tape:
     loss = divergence()
 print(tape.gradient(loss, prior_mean))
-# Advice: widen the bounds
+# Advice: start kl inside of them

@@ -17,4 +17,4 @@ def step(x):
 
 
 step(tf.constant([1.0, -1.0]))
-# Advice: look at the condition
+# Advice: come out the other way

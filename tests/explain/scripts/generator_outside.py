@@ -22,4 +22,4 @@ def train_step(real, noise):
 
 
 train_step(tf.ones([2, 4]), tf.ones([2, 3]))
-# Advice: compute it again
+# Fix: g_loss = bce(

@@ -23,4 +23,4 @@ def train_step():
 
 
 print(train_step())
-# Advice: check that factor
+# Advice: look which of `x`, `1.0 - x`, `network(x)`

@@ -17,4 +17,4 @@ def step():
 
 
 step()
-# Fix: divide_no_nan
+# Fix: or start from other values

@@ -19,4 +19,4 @@ with tf.GradientTape() as tape:
     assembly = tf.concat([part + left, part + [2.0, 0.0] + right], axis=0)
     loss = hausdorff(assembly)
 print(tape.gradient(loss, {"left": left, "right": right}))
-# Advice: use what the target takes
+# Advice: tf.reduce_logsumexp(x) over the same axis

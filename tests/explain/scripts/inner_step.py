@@ -18,4 +18,4 @@ def meta_step(x, y):
 
 
 meta_step(tf.ones([2]), tf.zeros([2]))
-# Advice: add up tensors
+# Fix: new_w = w - rate * g; w.assign(new_w)

@@ -20,4 +20,4 @@ def fit(measured, steps=2, rate=1e-3):
 
 fit(tf.constant([-0.05, -0.05, -0.2]))
 print(concentrations)
-# Fix: tf.maximum(strength, 1e-12)
+# Fix: tf.maximum(strength, 0.0) + 1e-07

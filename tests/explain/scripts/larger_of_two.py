@@ -8,4 +8,4 @@ with tf.GradientTape() as tape:
     scores = tf.stack([tf.reduce_sum(a * x), tf.reduce_sum(b * x)])
     loss = tf.reduce_max(scores)  # <- not_selected
 print(tape.gradient(loss, [a, b]))
-# Advice: use what the target takes
+# Advice: tf.reduce_logsumexp(x) over the same axis

@@ -16,4 +16,4 @@ def step():
 
 
 step()
-# Advice: check the condition
+# Advice: make `size < 1.0` false somewhere

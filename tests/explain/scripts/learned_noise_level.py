@@ -18,4 +18,4 @@ with tf.GradientTape() as tape:
     noisy = x + rng.normal(0.0, level, size=4).astype("float32")  # <- left_library
     loss = loss_of(x, noisy)
 print(tape.gradient(loss, level))
-# Advice: with tf.* functions
+# Advice: mean + deviation * tf.random.normal(shape)

@@ -17,4 +17,4 @@ def nll(states, actions):
 with tf.GradientTape() as tape:
     loss = nll(states, actions)
 grads = tape.gradient(loss, [log_std, *mean.trainable_variables])
-# Advice: widen the bounds
+# Advice: start log_std inside of them

@@ -26,4 +26,4 @@ model.kind = "none"
 with tf.GradientTape() as tape:
     loss = tf.reduce_mean(model(tf.ones([2, 3])) ** 2)
 print(tape.gradient(loss, model.norm.trainable_variables))
-# Advice: let it run once before you ask
+# Advice: make `self.kind` match that case

@@ -14,4 +14,4 @@ with tf.GradientTape() as tape:
         recent.append(tf.reduce_mean((model(x) - 1.0) ** 2).numpy())  # <- left_library
     loss = tf.convert_to_tensor(np.mean(recent))
 print(tape.gradient(loss, model.trainable_variables))
-# Advice: recent.append(
+# Fix: tf.reduce_mean(list(recent))

@@ -19,3 +19,4 @@ def step(x, y):
 loss, gradients = step(beans, kinds)
 for variable, gradient in zip(model.variables, gradients, strict=True):
     print(variable.name, gradient is None)
+# Fix: in zip(model.trainable_variables

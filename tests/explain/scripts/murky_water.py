@@ -13,4 +13,4 @@ with tf.GradientTape() as tape:
 gradient = tape.gradient(loss, concentration)
 concentration.assign_sub(10.0 * gradient)
 print(gradient)
-# Advice: logarithms
+# Advice: look at the size, or the unit

@@ -11,4 +11,4 @@ with tf.GradientTape() as tape:
     action = mean + np.random.default_rng(0).normal(0.0, std, size=2).astype("float32")  # <- left_library
     loss = tf.reduce_sum(action**2)
 print(tape.gradient(loss, log_std))
-# Advice: try to compute this with tf.* functions
+# Advice: mean + deviation * tf.random.normal(shape)

@@ -9,3 +9,4 @@ with tf.GradientTape() as tape:
     pitch = tf.asin(2.0 * (w * y - z * x))  # <- nan_origin
     loss = (pitch - 1.0) ** 2
 print(tape.gradient(loss, q))
+# Fix: * (1 - 1e-06)

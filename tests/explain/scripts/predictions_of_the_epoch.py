@@ -13,4 +13,4 @@ with tf.GradientTape() as tape:
         labels.extend(y.numpy())
     loss = tf.reduce_mean((np.array(predictions) - np.array(labels)) ** 2)
 print(tape.gradient(loss, model.trainable_variables))
-# Advice: predictions.extend(model(x, training=True))
+# Fix: tf.stack(list(predictions))

@@ -11,4 +11,4 @@ with tf.GradientTape() as tape:
     threshold = np.percentile(scores, 80)  # <- left_library
     loss = tf.square(threshold - 1.0)
 print(tape.gradient(loss, model.trainable_variables))
-# Advice: the tf.* function
+# Advice: an element of `tf.sort(x)`

@@ -8,4 +8,4 @@ with tf.GradientTape() as tape:
     force = tf.reduce_sum(1.0 / (x - nodes))  # <- nan_origin
     loss = tf.tanh(force)
 print(tape.gradient(loss, x))
-# Fix: tf.where(tf.abs(x - nodes) < 1e-12
+# Fix: divide_no_nan(1.0, x - nodes)

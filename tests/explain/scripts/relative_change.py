@@ -8,4 +8,4 @@ with tf.GradientTape() as tape:
     change = (series[1:] - series[:-1]) / series[:-1]  # <- nan_origin
     loss = tf.reduce_mean(change**2)
 print(tape.gradient(loss, drift))
-# Fix: tf.where(tf.abs(series[:-1])
+# Fix: tf.where(tf.abs(series[:-1]) < 0.001

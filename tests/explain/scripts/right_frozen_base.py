@@ -2,7 +2,7 @@
 
 import gradtape as tf
 
-base = tf.keras.layers.Dense(4, activation="relu", name="base")
+base = tf.keras.layers.Dense(4, "relu", kernel_initializer="ones", name="base")
 base.trainable = False
 head = tf.keras.layers.Dense(1)
 x = tf.ones([2, 3])

@@ -26,4 +26,4 @@ def step(pictures, captions):
 
 
 print(step(pictures, captions))
-# Advice: start inside of them
+# Advice: start tf.exp(self.log_scale) inside of them

@@ -25,4 +25,4 @@ x = tf.ones([4, 6])
 with tf.GradientTape() as tape:
     loss = tf.reduce_mean((encoder(x) @ decoder - x) ** 2)
 print(tape.gradient(loss, encoder.trainable_variables))
-# Advice: another initialization
+# Advice: some of `x - self.threshold` is above 0

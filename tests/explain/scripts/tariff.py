@@ -19,4 +19,4 @@ def gap(wanted):
 with tf.GradientTape() as tape:
     loss = gap(30.0)
 print(tape.gradient(loss, [low, high]))
-# Advice: check the condition
+# Advice: make `above` true somewhere

@@ -9,4 +9,4 @@ with tf.GradientTape() as tape:
     best = tf.reduce_max(heads, axis=0)  # <- not_selected
     loss = tf.reduce_mean(best)
 tape.gradient(loss, [a, b])
-# Advice: use what the target takes
+# Advice: tf.reduce_logsumexp(x) over the same axis

@@ -15,4 +15,4 @@ def step(number):
 
 
 step(tf.constant(0))
-# Advice: check that factor
+# Advice: give weight other values than 0

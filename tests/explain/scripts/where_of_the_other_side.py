@@ -8,4 +8,4 @@ with tf.GradientTape() as tape:
     error = w * x - y
     loss = tf.reduce_sum(tf.where(error > 0.0, error**2, tf.zeros_like(error)))  # <- where_side
 tape.gradient(loss, w)
-# Advice: check the condition
+# Advice: make `error > 0.0` true somewhere

@@ -67,12 +67,11 @@ class BranchNotTaken(Evidence):
                 return Said(cause, f"call with `{self.flag if call is None else call[1]}`", call and text.span(call[0]))
             case "branch":
                 cause = f"{w.source} is used in a branch of {self.written} that did not run"
-                if self.wanted is not None and not self.by_value:
-                    return Said(cause, f"make {self.wanted}, or leave {w.source} out of the sources until it is", whole=False)
-                if not self.by_value:
-                    return Said(cause, f"let it run once before you ask, or leave {w.source} out of the sources until it does")
-                look = "look at the condition: the side that does not run has no gradient, or zeros"
-                return Said(cause, f"{look}; where both are to learn, add them with soft weights, tf.sigmoid(…)")
+                soft = "where both sides are to learn, add them with soft weights, tf.sigmoid(…)"
+                if self.wanted is not None:
+                    make = f"make {self.wanted}, or leave {w.source} out of the sources until then"
+                    return Said(cause, f"{make}; {soft}" if self.by_value else make, whole=False)
+                return Said(cause, f"look at the condition: the side that does not run has no gradient, or zeros; {soft}")
 
 
 def _of_a_function(b: Evidence, w: Words, function: str) -> Said:
@@ -364,9 +363,15 @@ def _last(node: ast.expr) -> str:
 
 def _setting(line: Line, node: ast.AST, missed: Sequence[ast.AST]) -> tuple[str | None, str | None]:
     """Return the argument with which a branch would have run, "deep=True"; else the setting, in words: "`self.deep` true"."""
-    if not isinstance(node, (ast.If, ast.IfExp)):
-        return None, None
-    asked, wanted = node.test, missed in (node.body, [node.body])
+    match node:
+        case ast.If(test=asked, body=body) | ast.IfExp(test=asked, body=body):
+            wanted = missed in (body, [body])
+        case ast.Call(args=[asked, *sides]) if missed[0] in sides:
+            wanted = missed[0] is sides[0]
+        case ast.Match(subject=asked):
+            return None, f"`{ast.unparse(asked)}` match that case"
+        case _:
+            return None, None
     while isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
         asked, wanted = asked.operand, not wanted
     value, words = str(wanted), str(wanted).lower()
@@ -402,5 +407,10 @@ def untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Evidence:
             for length in range(len(step.name), 1, -1):
                 around = history.steps.get(step.name[:length])
                 if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
-                    return BranchNotTaken(around.line, around.how, around, of="loop" if kind is LOOP else "branch")
+                    made = text.statement(around.line)
+                    tests = [n.args[0] for n in within(made, ast.Call) if callee(n) == "cond"]
+                    tests = [made.test] if isinstance(made, ast.If) else tests
+                    wanted = f"`{ast.unparse(tests[0])}` come out the other way" if len(tests) == 1 else None
+                    of: Literal["loop", "branch"] = "loop" if kind is LOOP else "branch"
+                    return BranchNotTaken(around.line, around.how, around, of=of, wanted=wanted)
     return Unknown(text.NO_LINE)

@@ -39,6 +39,10 @@ FOREIGN = {
     "mean_squared_error": "tf.reduce_mean((a - b) ** 2)", "log_loss": "tf.keras.losses.binary_crossentropy",
     "roc_auc_score": "a loss of Keras's, as a ranking has no derivative", "accuracy_score": "a cross entropy of Keras's",
     "f1_score": "a soft count, with the probabilities in the place of labels", "rolling": "tf.nn.avg_pool1d",
+    "average": "`tf.tensordot(weights, values, 1) / tf.reduce_sum(weights)`",
+    "median": "an element of `tf.sort(x)`", "percentile": "an element of `tf.sort(x)`", "quantile": "an element of `tf.sort(x)`",
+    "normal": "`mean + deviation * tf.random.normal(shape)`",
+    "uniform": "`low + (high - low) * tf.random.uniform(shape)`",
 }  # fmt: skip
 
 WAYS = {

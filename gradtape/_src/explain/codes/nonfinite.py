@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge
+from gradtape._src.explain.edges import FINITE, SMALLER, Bound, at_the_edge, beside_it
 from gradtape._src.explain.evidence import Evidence, Said, cited
 from gradtape._src.explain.smooth import wider
 from gradtape._src.explain.words import Words
@@ -88,7 +88,8 @@ class NonFinite(Evidence):
                 half = dtype in ("float16", "bfloat16")
                 if not self.masked and (half or self.op == _pow.op.type):
                     return Said(cause, wider(dtype, "scale the values down") if half else SMALLER)
-                return Said(cause, *at_the_edge(self, SMALLER, self.bound, masked=self.masked))
+                advice, place = at_the_edge(self, SMALLER, self.bound, masked=self.masked)
+                return Said(cause, advice, place, others=beside_it(self, self.bound, place), otherwise=SMALLER)
             case Computed(equal=str(equal)):
                 cause = f"{equal} in {self.op} in {self.written}: their vectors are not unique and have no derivative"
                 own = "tf.autodiff.eigenvalue_function, eigenvalue_sum, singular_value_function or singular_value_sum"
@@ -105,9 +106,11 @@ class NonFinite(Evidence):
         if isinstance(self.how, Computed) and self.how.data is not None:
             cause = f"{cause}, as an argument that no source changes is not {self.how.data} everywhere"
             advice = f"look at these values; or {advice}"
+        otherwise = "start from other values, at which it is finite"
         if isinstance(self.how, Computed) and self.how.zero is not None:
-            cause, advice = f"{cause}, as {self.how.zero} is 0", f"start {self.how.zero} at other values than 0, or {advice}"
-        return Said(cause, advice, place)
+            otherwise = f"start {self.how.zero} at other values than 0"
+            cause, advice = f"{cause}, as {self.how.zero} is 0", f"{otherwise}, or {advice}"
+        return Said(cause, advice, place, others=beside_it(self, self.bound, place), otherwise=otherwise)
 
 
 class NanOrigin(NonFinite):

@@ -17,7 +17,7 @@ from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.cast import _cast
 from gradtape._src.ops.array.shape import _stop_gradient
 from gradtape._src.ops.array.sort import _arg_max
-from gradtape._src.ops.math.compare import EQUAL
+from gradtape._src.ops.math.compare import EQUAL, NOT_EQUAL
 from gradtape._src.ops.math.counting import _dense_bincount
 from gradtape._src.ops.math.segment import _unsorted_sum
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gradtape._src.explain.breaks import View
 
 TALLIES = [f.op.type for f in (_dense_bincount, _unsorted_sum)]
+COMPARED = {False: [EQUAL.type, *TALLIES], True: [EQUAL.type, NOT_EQUAL.type, *TALLIES]}  # whether a rounding is counted
 
 
 class Index(OfOp):
@@ -66,7 +67,8 @@ class NotFloating(Index):
                 return Said(cause, "leave out the cast, and " + in_its_words(declared(self.then), self)[0], whole=False)
             if cast_there:
                 straight = "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`"
-                return Said(cause, *in_its_words(f"leave out the cast; where it is meant to round, {straight}", self))
+                beside = " and the dtype of the result" if re.search(r"=\s*tf\.u?int", text.text(self.line) or "") else ""
+                return Said(cause, *in_its_words(f"leave out the cast{beside}; where it is meant to round, {straight}", self))
             if (inside := of_function(self)) is not None:
                 return Said(cause, inside)
             wrong = "look at the order of the arguments: what stands for labels is cast, in a loss of Keras's the first one"
@@ -165,11 +167,12 @@ def _without_gradient(view: View, before: Name, step: Step, op: Op | None) -> Ev
         return None
     if op.reason is None:
         return NoGradientRegistered(step.line, op.type, step)
-    index, steps = chosen_by(view.history, step.name), view.history.steps
+    steps = view.history.steps
     stepped = "piecewise constant" in op.reason and view.history.aval(step.name) is view.history.aval(before)
+    index = "" if stepped else chosen_by(view.history, step.name)
     classes = stepped or op.type == _arg_max.op.type
     after = [steps[name] for name in view.history.after([step.name]) if name in steps] if classes else []
-    by = {s.how for s in after if s.how in (EQUAL.type, *TALLIES) and (stepped or not inexact(view.history.aval(s.inputs[0])))}
+    by = {s.how for s in after if s.how in COMPARED[stepped] and (stepped or not inexact(view.history.aval(s.inputs[0])))}
     return NotDifferentiable(
         step.line,
         op.type,

@@ -39,11 +39,9 @@ class State(Evidence):
             cause = f"{self.written} updates a metric: the value went into the metric's state, and state stops gradients"
             other = "compute the loss from the tensor that the metric is given, or with one of Keras's losses"
             return Said(cause, self._loss() or f"{other}, and keep the metric beside it")
-        fix = "keep the new value in a tensor and compute with that; assign it afterwards"
+        fix = rewritten.without_assign(self.line)
         if re.search(r"\]\.assign\(", text.text(self.line) or ""):
             fix = "keep the new value in a tensor: tf.tensor_scatter_nd_update(x, at, part), or tf.where(mask, tf.pad(part), x)"
-        if (summed := rewritten.summed(self.line)) is not None:
-            fix = f"add up tensors: `{summed}`, and assign afterwards"
         if self.model is not None:
             name = self.model[0]
             called = f"`y, _ = {name}.stateless_call(values, {name}.non_trainable_variables, x)`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.core.programs import journal
 from gradtape._src.core.programs.journal import Line
 from gradtape._src.explain import rewritten, source as text
-from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of
+from gradtape._src.explain.edges import FINITE, Bound, at_the_edge, bound_of, follows
 from gradtape._src.explain.evidence import Evidence, OfZeros, Said, cited, of_zeros
 from gradtape._src.explain.history import Name
 from gradtape._src.explain.nonfinite import from_values, given
@@ -22,17 +23,20 @@ from gradtape._src.explain.words import Words
 from gradtape._src.ops.array.creation import _sequence_mask
 from gradtape._src.ops.math.arithmetic import maximum, sum_of_two
 from gradtape._src.ops.math.complex import _complex, _imag, _real
+from gradtape._src.ops.math.reduction import _max, _min
 from gradtape._src.ops.math.special import sigmoid
 from gradtape._src.ops.nn.activation import relu6
 from gradtape._src.ops.nn.softmax import _log_softmax, _softmax
 
 ADD, PARTS = sum_of_two.op.type, [part.op.type for part in (_complex, _real, _imag)]
 
-SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities
+SHARES = [f.op.type for f in (sigmoid, _softmax, _log_softmax)]  # ops that return probabilities, or their logarithms
 LOGITS = ", or give the loss the logits (tf.nn.…_cross_entropy_with_logits)"
 RANDOM = ("Random", "StatelessRandom", "SeedOf")
+SOFT = {_max.op.type: "tf.reduce_logsumexp(x)", _min.op.type: "-tf.reduce_logsumexp(-x)"}
 CONSTANT = "where a way is to be a constant, as a sample is to its own probability, stop it: tf.stop_gradient(x)"
-MET = "nothing is left to learn from these values: try harder examples, or a margin that they do not meet"
+MET = "nothing is left to learn from these values: try harder examples, or a margin that they do not meet; "
+MET += "where they are not as they should be, look at its sign"
 
 
 class Share(OfZeros):
@@ -58,7 +62,10 @@ class DeadRelu(Share):
         if self.met:
             return self.reached(w)
         cause = f"{self.share} of the units of {self.op} in {self.written} are inactive, and with them all that the target uses"
-        return Said(cause, "try tf.nn.leaky_relu, a smaller rate, or another initialization")
+        start = "try tf.nn.leaky_relu, a smaller rate, or another initialization"
+        given = text.parts(self.line, self.op)
+        more = f", at which some of `{ast.unparse(given[0])}` is above 0" if len(given) == 1 else ""
+        return Said(cause, start + more, whole=False)
 
 
 class Clipped(Share):
@@ -86,22 +93,31 @@ class Clipped(Share):
             follow = "add a part to the loss that follows what is below 0, such as a distance"
             return Said(cause, f"{follow}, or try a soft one, tf.nn.softplus(x)")
         cause = f"{self.written} clips {self.share} of the elements to its bound, where it is flat"
-        straight = STRAIGHT.format("x", "tf.clip_by_value(x, low, high)")
-        return Said(cause, f"widen the bounds, start inside of them, or {straight}")
+        if (stable := rewritten.stable(self.line)) is not None:
+            return Said(cause, f"use the function that needs no bound: `{stable[1]}`", text.span(stable[0]))
+        whole, given = text.expression_at(self.line, self.op), text.parts(self.line, self.op)
+        x, clipped = map(ast.unparse, (given[0], whole)) if whole and given else ("x", "tf.clip_by_value(x, low, high)")
+        return Said(cause, f"widen the bounds, start {x} inside of them, or {STRAIGHT.format(x, clipped)}", whole=False)
 
 
 class WhereSide(Share):
     code, when = "where_side", "`where` takes the other side"
+    wanted: bool = True  # the value of the condition that takes the source's side
 
     def said(self, w: Words) -> Said:
         cause = f"the condition of {self.written} takes the other side in {self.share} of the elements, and in all that counts"
-        return Said(cause, "check the condition; what is not taken has the gradient 0")
+        call, _ = rewritten.argument_of("where", self.line) or (None, "")
+        make = (
+            "check the condition" if call is None else f"make `{ast.unparse(call.args[0])}` {str(self.wanted).lower()} somewhere"
+        )
+        return Said(cause, f"{make}; what is not taken has the gradient 0", whole=False)
 
 
 class Saturated(OfZeros):
     code, when = "saturated", "sigmoid, tanh, softmax or the like is flat where its input is"
     met: bool = False
     alone: bool = False  # the axis has only one element
+    logged: bool = False  # a logarithm of the shares follows
 
     def said(self, w: Words) -> Said:
         if self.met:
@@ -111,7 +127,7 @@ class Saturated(OfZeros):
             more = "try tf.sigmoid for one output, or give the softmax an output for each class"
             return Said(cause, f"{more}; where it weighs values, as attention does, it takes several")
         cause = f"{self.op} in {self.written} is saturated: it is flat where its input is"
-        return Said(cause, "try to scale its input down" + (LOGITS if self.op in SHARES else ""))
+        return Said(cause, "try to scale its input down" + (LOGITS if self.logged else ""))
 
 
 class PiecewiseConstant(OfZeros):
@@ -155,7 +171,7 @@ class ZeroFactor(OfZeros):
     traced: bool
 
     def said(self, w: Words) -> Said:
-        factors = text.factors(self.line)
+        factors = text.factors(self.line, self.op)
         variable = None if self.origin is None else w.held_by(self.origin)
         named = factors[self.at] if self.at < len(factors) == 2 else None
         behind = variable is not None and named is not None and variable.rpartition(".")[2] not in named
@@ -173,6 +189,8 @@ class ZeroFactor(OfZeros):
             return Said(cause, f"{stays}; make what changes an argument, or a tf.Variable that is assigned to")
         if since and named is not None:
             return Said(cause, f"look at that line: give {named} other values than 0 there, or ask when it has others")
+        if len(factors) > 2:
+            return Said(cause, f"look which of {', '.join([f'`{factor}`' for factor in factors])} is 0, and give it other values")
         return Said(cause, "check that factor: a weight, a rate or an input of zeros")
 
 
@@ -194,7 +212,7 @@ class Underflow(OfZeros):
         about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {self.dtype}"
         cause = f"in {self.written} {about} underflows to 0 in {self.dtype}"
         mend = wider(self.dtype, "scale the loss up and the gradient down")
-        if not size:  # no wider dtype is known to hold it
+        if not size or size < 1e-60:  # no wider dtype is known to hold it, or none to learn from it
             mend = f"look at the size, or the unit, of what goes in; or {mend.removesuffix(', or tf.float64')}"
         return Said(cause, mend)
 
@@ -220,6 +238,9 @@ class NotSelected(OfZeros):
             cause = f"what follows {self.written} depends on the other part of the complex number, and not on that of {w.source}"
             return Said(cause, "let the target depend on both parts, such as by tf.math.angle, or leave the source out")
         cause = f"{self.op} in {self.written} takes other elements than those of {w.source}"
+        if self.op in SOFT:
+            soft = f"{SOFT[self.op]} over the same axis, or a mean"
+            return Said(cause, f"to let all elements count, write a soft one, {soft}; or leave the source out")
         return Said(cause, "use what the target takes, or leave the source out")
 
 
@@ -319,7 +340,8 @@ def _adds_up(tried: Tried) -> Evidence | None:
             return Cancelled(*tried.at, how="inputs")
     if tried.kind in SHARES[1:]:
         alone = value(tried.entry.node).shape[-1] == 1
-        return Saturated(*tried.at, alone=alone) if of_one_output(tried) else Cancelled(*tried.at, how="outputs")
+        logged = tried.kind == _softmax.op.type and follows(tried.probe, tried.entry) == "log"
+        return Saturated(*tried.at, alone=alone, logged=logged) if of_one_output(tried) else Cancelled(*tried.at, how="outputs")
     return Cancelled(*tried.at, how="elements") if not tried.leaves and tried.adds_up else None
 
 
@@ -353,7 +375,8 @@ def _left(tried: Tried) -> Evidence | None:
     condition = value(decides)
     if tried.comes_from(decides, _random):
         return DroppedOut(*tried.at, fraction=float(np.mean(~condition)))
-    return WhereSide(*tried.at, fraction=float(1 - np.mean(condition if node is entry.inputs[1] else ~condition)))
+    taken = condition if (wanted := node is entry.inputs[1]) else ~condition
+    return WhereSide(*tried.at, fraction=float(1 - np.mean(taken)), wanted=wanted)
 
 
 def _random(entry: Any) -> bool:
@@ -408,4 +431,6 @@ def _at_these_values(tried: Tried) -> Evidence | None:
     if code == "underflow":
         return Underflow(*tried.at, dtype=tried.node.aval.type.name)
     met = tried.met and (code == "stationary" or "Entropy" in tried.kind)
-    return (Stationary if code == "stationary" else Saturated)(*tried.at, met=met)
+    if code == "stationary":
+        return Stationary(*tried.at, met=met)
+    return Saturated(*tried.at, met=met, logged=tried.kind in SHARES and follows(tried.probe, tried.entry) == "log")

@@ -14,8 +14,8 @@ from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.define import gradient, op
 from gradtape._src.core.declarations.spec import ShapedSpec, TensorSpec
 from gradtape._src.core.engine import engine
-from gradtape._src.core.programs.guards import refusal
 from gradtape._src.core.platform.arrays import at, jnp
+from gradtape._src.core.programs.guards import refusal
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import is_tensor, static_list, tensor, tensor as as_tensor
 from gradtape._src.core.tensors.tensor import stated_shape
