@@ -126,7 +126,7 @@ class TensorArraySpec(TypeSpec):
         return self._parts
 
 
-@hides("has_entries_of open_entry")
+@hides("has_entries_of is_copied open_entry")
 class TensorArray:
     """Tensors of one dtype by index. `write` returns a new array; `read`, `stack` and `concat` return entries.
 
@@ -169,6 +169,7 @@ class TensorArray:
         self._extents: tuple[int, ...] | None = None  # the entries' extents, in a graph where some are unknown
         self._last: Tensor | None = None  # an entry of unknown shape
         self._room: Growth | None = None  # the loop whose writes it has room for already
+        self._copied = False  # whether writes in eager code change a copy, as in the functions of datasets
 
     @property
     def _type_spec(self) -> TensorArraySpec:
@@ -215,7 +216,7 @@ class TensorArray:
 
     def _copy(self) -> TensorArray:
         """Return itself in eager code, as in TensorFlow; a copy under a trace, where each branch has its own."""
-        if engine.local.trace.scope is None:
+        if engine.local.trace.scope is None and not self._copied:
             return self
         new = object.__new__(TensorArray)
         vars(new).update(vars(self))
@@ -234,6 +235,11 @@ class TensorArray:
         if entry.node.aval.open:
             self._extents, self._last = entry.node.aval.shape, entry
         return entry
+
+    def is_copied(self) -> TensorArray:
+        """Have all writes change a copy, also in eager code; return this array."""
+        self._copied = True
+        return self
 
     def open_entry(self) -> Tensor | None:
         """Return an entry whose shape is unknown until session time, or None."""

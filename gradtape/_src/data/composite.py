@@ -1,4 +1,4 @@
-"""SparseTensors and RaggedTensors as parts of elements: their arrays, their rows and their batches."""
+"""SparseTensors, RaggedTensors and TensorArrays as parts of elements: their arrays, their rows and their batches."""
 
 from __future__ import annotations
 
@@ -7,15 +7,43 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.control.tensor_array import TensorArray, TensorArraySpec
+from gradtape._src.core.base.errors import NeedsValues, invalid
 from gradtape._src.core.tensors.convert import constant
-from gradtape._src.core.tensors.tensor import extents_of, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 
-class Sparse:
+class Composite:
+    """Base of parts of elements that consist of several arrays, or of none."""
+
+    __slots__ = ()
+
+    @property
+    def spec(self) -> Any:
+        """The spec of this one."""
+        raise NotImplementedError
+
+    def handed(self) -> Any:
+        """Convert it to the user's form."""
+        raise NotImplementedError
+
+    def as_numpy(self) -> Any:
+        """Convert it to one array; TypeError if it cannot be one."""
+        raise TypeError(f"`tf.data.Dataset.as_numpy_iterator()` is not supported for elements with the spec {self.spec}.")
+
+    def rows(self) -> Iterator[Any]:
+        """Return the rows of the first axis; TypeError if it has no axes."""
+        raise TypeError(f"Elements with the spec {self.spec} have no rows.")
+
+    def stacked(self, column: Sequence[Any]) -> Any:
+        """Stack parts along a new first axis; TypeError if these cannot be stacked."""
+        raise TypeError(f"Elements with the spec {self.spec} cannot be batched.")
+
+
+class Sparse(Composite):
     """The three arrays of a SparseTensor."""
 
     __slots__ = ("dense_shape", "indices", "values")
@@ -66,7 +94,7 @@ class Sparse:
         )
 
 
-class Ragged:
+class Ragged(Composite):
     """The innermost values of a RaggedTensor, and the bounds of its rows along each ragged axis.
 
     Without a ragged axis it is one row: the user gets a Tensor, and `batch` makes it a row of a RaggedTensor again.
@@ -134,7 +162,52 @@ class Ragged:
         return Ragged(np.concatenate([part.values for part in column]), nested, self.dtype)
 
 
-Composite = Sparse | Ragged  # parts of elements that consist of several arrays
+class Entries(Composite):
+    """The entries of a TensorArray, as the rows of one array."""
+
+    __slots__ = ("array", "known")
+
+    def __init__(self, array: np.ndarray, known: TensorArraySpec) -> None:
+        self.array, self.known = array, known
+
+    @classmethod
+    def of(cls, value: TensorArray) -> Entries:
+        """Convert a TensorArray to its entries."""
+        return cls(to_numpy(value.stack().node), value._type_spec)
+
+    @property
+    def spec(self) -> Any:
+        """The spec of the TensorArray."""
+        return self.known
+
+    def handed(self) -> Any:
+        """Convert the entries to a new TensorArray."""
+        return array_of(self.known, constant(self.array))
+
+
+class Stated(Composite):
+    """A part of which only the spec is known, while only shapes are inferred."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, spec: Any) -> None:
+        self.known = spec
+
+    @property
+    def spec(self) -> Any:
+        """The spec that it will have."""
+        return self.known
+
+    def rows(self) -> Iterator[Any]:
+        """Raise NeedsValues, as the number of rows is known when it runs."""
+        raise NeedsValues("the rows of an element are known when it runs")
+
+
+def array_of(spec: TensorArraySpec, entries: Tensor) -> TensorArray:
+    """Return a TensorArray of a spec that holds the rows of `entries`; as in a function, a write changes a copy of it."""
+    shape, dtype, dynamic, infer = spec._serialize()
+    made = TensorArray(dtype, extents_of(entries)[0], dynamic, infer_shape=infer, element_shape=shape)
+    return made.unstack(entries).is_copied()
 
 
 def rows_of(arrays: Sequence[Any]) -> Iterator[tuple[Any, ...]]:

@@ -51,7 +51,7 @@ from gradtape._src.files.systems import name_of
 AHEAD = 2  # number of elements that AUTOTUNE prefetches: one in use, one in preparation
 
 
-@hides("elements holding known made_anew reach reaching structure unknown usual_batch")
+@hides("elements holding known made_anew reach reaching stream structure unknown usual_batch")
 class Dataset(Filing):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 
@@ -456,7 +456,7 @@ class Dataset(Filing):
         state = element(initial_state)
         if self.known is not None:
             calls.asked_early(call, self._with_state(state))
-        return handed(folding.reduced(call, state, self.elements()))
+        return handed(folding.reduced(call, state, self.stream()))
 
     @public
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:

@@ -16,7 +16,7 @@ from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import RandomAccess
-from gradtape._src.data.structure import Element, structure_of_all, taken
+from gradtape._src.data.structure import Element, handed, structure_of_all, taken
 from gradtape._src.files import records
 from gradtape._src.ops.array.creation import zeros_like
 
@@ -134,10 +134,10 @@ def at(dataset: Dataset, index: Any) -> Any:
     13
     """
     with RandomAccess().open():
-        found = list(dataset.skip(index).take(1))
-    if not found:
-        raise OutOfRangeError.saying(f"Index out of range [0, {int(dataset.cardinality())}): {index}")
-    return found[0]
+        found = next(dataset.skip(index).stream(), None)
+    if found is None:
+        raise OutOfRangeError.saying(f"Index out of range [0, {dataset._count}): {index}")
+    return handed(found)
 
 
 @public
@@ -321,6 +321,17 @@ def dense_to_ragged_batch(batch_size: Any, drop_remainder: Any = False, row_spli
     [[[0], [0, 1]]]
     """
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
+@public
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
+    """Batch tensors of different shapes as a SparseTensor, for `apply`; see `tf.data.Dataset.sparse_batch`.
+
+    >>> rows = tf.data.Dataset.range(1, 3).map(tf.range).apply(tf.data.experimental.dense_to_sparse_batch(2, [2]))
+    >>> [tf.sparse.to_dense(batch).numpy().tolist() for batch in rows]
+    [[[0, 0], [0, 1]]]
+    """
+    return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 
 @public
