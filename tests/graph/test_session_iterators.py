@@ -106,6 +106,17 @@ def test_single_elements_and_their_number(session):
     assert session.run(found) == (2, -2, 2)
 
 
+def test_rows_of_ragged_tensors_and_choices_of_a_graph(session):
+    rows = tf.data.Dataset.from_tensor_slices((tf.ragged.constant([[1], [2, 3]]) + 1, tf.constant([5, 6])))
+    count = tf.constant(2, tf.int64)
+    choices = tf.data.Dataset.choose_from_datasets([rows, rows], tf.data.Dataset.range(1).repeat(count))
+    iterator = tf.data.make_initializable_iterator(choices.skip(1))
+    assert tf.data.experimental.get_structure(iterator)[1] == tf.TensorSpec([], tf.int32)
+    row, number = iterator.get_next()
+    session.run(iterator.initializer)
+    assert [part.tolist() for part in session.run([row, number])] == [[3, 4], 6]
+
+
 def test_threads_share_an_iterator(session):
     element, taken = tf.data.Dataset.range(200).map(lambda x: x * 2).make_one_shot_iterator().get_next(), []
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.tensor_array import TensorArray, TensorArraySpec
-from gradtape._src.core.base.errors import NeedsValues, invalid
+from gradtape._src.core.base.errors import invalid
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
@@ -197,10 +197,6 @@ class Stated(Composite):
     def spec(self) -> Any:
         """The spec that it will have."""
         return self.known
-
-    def rows(self) -> Iterator[Any]:
-        """Raise NeedsValues, as the number of rows is known when it runs."""
-        raise NeedsValues("the rows of an element are known when it runs")
 
 
 def array_of(spec: TensorArraySpec, entries: Tensor) -> TensorArray:

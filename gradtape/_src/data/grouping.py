@@ -23,7 +23,7 @@ from gradtape._src.data import arguments, calls, stages
 from gradtape._src.data.calls import ElementCall
 from gradtape._src.data.composite import Ragged, Sparse, ragged_spec
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from gradtape._src.data.pipeline import Pipeline
+from gradtape._src.data.pipeline import Pipeline, in_graphs
 from gradtape._src.data.rows import Numbers
 from gradtape._src.data.stages import Resumed, Stream
 from gradtape._src.data.structure import (
@@ -117,6 +117,7 @@ class Grouping(Pipeline):
         ]
         return tuple(held), window[0][1]
 
+    @in_graphs
     @public
     def ragged_batch(
         self, batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.int64, name: str | None = None
@@ -135,6 +136,7 @@ class Grouping(Pipeline):
 
         return self._then("_BatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
+    @in_graphs
     @public
     def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Self:
         """Batch tensors of one rank and different shapes as a SparseTensor, whose rows have the shape `row_shape`.
@@ -156,6 +158,7 @@ class Grouping(Pipeline):
 
         return self._then("_DenseToSparseBatchDataset", start, structure, arguments.batches(self._count, size, False))
 
+    @in_graphs
     @public
     def group_by_window(
         self,
@@ -206,6 +209,7 @@ class Grouping(Pipeline):
 
         return self._then("_GroupByWindowDataset", start, structure, arguments.unknown_of(self._count), asks=True)
 
+    @in_graphs
     @public
     def bucket_by_sequence_length(
         self,
@@ -259,6 +263,7 @@ class Grouping(Pipeline):
 
         return self._then("_GroupByWindowDataset", start, structure, arguments.unknown_of(self._count), asks=True)
 
+    @in_graphs
     @public
     def rejection_resample(
         self,

@@ -13,7 +13,6 @@ from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.data import arguments, at_once
 from gradtape._src.data.dataset import Dataset
-from gradtape._src.data.iterators import OwnedIterator
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import RandomAccess
 from gradtape._src.data.structure import Element, handed, structure_of_all, taken
@@ -158,12 +157,13 @@ def get_structure(dataset_or_iterator: Any) -> Any:
     >>> tf.data.experimental.get_structure(tf.data.Dataset.range(3))
     TensorSpec(shape=(), dtype=tf.int64, name=None)
     """
-    if not isinstance(dataset_or_iterator, (Dataset, OwnedIterator)):
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
         raise TypeError(
             "Invalid `dataset_or_iterator`. `dataset_or_iterator` must be a `tf.data.Dataset` or tf.data.Iterator object, but "
             f"got {type(dataset_or_iterator)}."
-        )
-    return dataset_or_iterator.element_spec
+        ) from None
 
 
 @public

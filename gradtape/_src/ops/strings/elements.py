@@ -307,7 +307,7 @@ def _unsorted_segment_join(inputs, segment_ids, *, num_segments, separator):
     if segment_ids.size and not 0 <= segment_ids.min() <= segment_ids.max() < num_segments:
         raise refused("segment_ids are not allowed to exceed num_segments or to have negative values. [Op:UnsortedSegmentJoin]")
     row = inputs.shape[segment_ids.ndim :]
-    rows, ids = inputs.reshape((segment_ids.size, -1)), segment_ids.reshape(-1)
+    rows, ids = inputs.reshape((segment_ids.size, math.prod(row))), segment_ids.reshape(-1)
     result = np.empty((num_segments, rows.shape[1]), object)
     for place in np.ndindex(result.shape):
         result[place] = separator.join(rows[ids == place[0], place[1]].tolist())
