@@ -87,3 +87,30 @@ def test_each_call_of_a_function_takes_its_own_elements():
         return D.range(2).map(lambda i: count).reduce(0, lambda total, x: total + x)
 
     assert [int(single()), int(single()), int(total()), int(total())] == [5, 6, 12, 14]
+
+
+def test_a_function_may_return_a_dataset():
+    @tf.function
+    def doubled(dataset):
+        return tf.constant(1), dataset.map(lambda x: x * 2)
+
+    one, dataset = doubled(D.range(3))
+    assert one == 1 and values(dataset) == [0, 2, 4]
+
+    @tf.function
+    def total(start):
+        for x in doubled(D.range(3))[1]:
+            start += x
+        return start
+
+    assert total(tf.constant(1, tf.int64)) == 7
+
+
+def test_an_iterator_of_arrays_goes_on_from_where_it_was_saved():
+    dataset = D.range(5).shuffle(5, seed=3)
+    iterator = dataset.as_numpy_iterator()
+    iterator.next()
+    state, rest = iterator.save(), list(iterator)
+    other = dataset.as_numpy_iterator()
+    other.restore(state)
+    assert list(other) == rest and state.dtype == tf.string
