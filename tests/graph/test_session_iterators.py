@@ -189,3 +189,12 @@ def test_a_run_chooses_an_iterator_by_its_handle(session):
     for wrong in (other, b"none"):
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible dataset elements|no handle of an iterator"):
             session.run(x, {handle: wrong})
+
+
+def test_weights_of_a_graph(session):
+    members = [tf.data.Dataset.from_tensors(number).repeat() for number in (1, 9)]
+    drawn = tf.data.Dataset.sample_from_datasets(members, tf.constant([0.0, 1.0]))
+    iterator = tf.data.make_initializable_iterator(drawn)
+    element = iterator.get_next()
+    session.run(iterator.initializer)
+    assert [session.run(element) for _ in range(2)] == [9, 9]
