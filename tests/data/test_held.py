@@ -114,3 +114,16 @@ def test_an_iterator_of_arrays_goes_on_from_where_it_was_saved():
     other = dataset.as_numpy_iterator()
     other.restore(state)
     assert list(other) == rest and state.dtype == tf.string
+
+
+def test_rows_of_rows_of_ragged_tensors_are_scalars():
+    rows = D.from_tensor_slices(tf.ragged.constant([[1], [2, 3], []]))
+    assert rows.unbatch().element_spec == tf.TensorSpec([], tf.int32)
+    assert values(rows.unbatch()) == values(rows.batch(2).unbatch().unbatch()) == [1, 2, 3]
+
+
+def test_a_dataset_may_be_asserted_to_have_no_end():
+    endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    assert values(D.range(2).repeat().apply(endless).take(3)) == [0, 1, 0]
+    with pytest.raises(tf.errors.FailedPreconditionError, match="an infinite number of elements but contained only 2 elements"):
+        list(D.range(2).apply(endless))

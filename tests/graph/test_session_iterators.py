@@ -198,3 +198,11 @@ def test_weights_of_a_graph(session):
     element = iterator.get_next()
     session.run(iterator.initializer)
     assert [session.run(element) for _ in range(2)] == [9, 9]
+
+
+def test_a_buffer_and_a_seed_that_are_fed(session):
+    size, seed = tf.placeholder(tf.int64, []), tf.placeholder(tf.int64, [])
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(5).shuffle(size, seed=seed))
+    element = iterator.get_next()
+    session.run(iterator.initializer, {size: 3, seed: 7})
+    assert sorted(session.run(element) for _ in range(5)) == [*range(5)]

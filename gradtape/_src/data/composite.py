@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape._src.control.tensor_array import TensorArray, TensorArraySpec
 from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.tensors.convert import constant
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
@@ -137,7 +138,7 @@ class Ragged(Composite):
     def rows(self) -> Iterator[Any]:
         """Yield the rows of the first axis."""
         if not self.nested:
-            yield from self.values
+            yield from (self.values[row, ...] for row in range(len(self.values)))
             return
         first, *deeper = self.nested
         for start, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
@@ -230,9 +231,11 @@ def ragged_spec(spec: Any, row_splits_dtype: Any) -> Any:
 
 
 def with_shape(spec: Any, shape: Any) -> Any:
-    """Return a spec with another shape. If it is ragged, all added axes but the first are ragged, too."""
+    """Return a spec with another shape. If it is ragged, all added axes but the first are ragged, too; a scalar is none."""
     if not isinstance(spec, RaggedTensorSpec):
         return type(spec)(shape, spec.dtype)
+    if shape.rank == 0:
+        return TensorSpec(shape, spec.dtype)
     rank, before = shape.rank, spec.shape.rank
     added = 0 if rank is None or before is None else rank - before
     ragged_rank = spec.ragged_rank + added

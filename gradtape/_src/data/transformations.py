@@ -13,7 +13,7 @@ from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.data import arguments, at_once
 from gradtape._src.data.dataset import Dataset
-from gradtape._src.data.options import AUTOTUNE
+from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY
 from gradtape._src.data.place import RandomAccess
 from gradtape._src.data.structure import Element, handed, structure_of_all, taken
 from gradtape._src.files import records
@@ -179,17 +179,18 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
     def counted(stream: Iterator[Element]) -> Iterator[Element]:
         seen = 0
         for seen, item in enumerate(stream, 1):
-            if seen > expected:
+            if seen > expected != INFINITE_CARDINALITY:
                 raise _other_count(expected, f"at least {seen}")
             yield item
-        if seen < expected:
+        if seen < expected or expected == INFINITE_CARDINALITY:
             raise _other_count(expected, f"only {seen}")
 
     return lambda dataset: dataset._then("_AssertCardinalityDataset", lambda: counted(dataset.elements()), count=expected)
 
 
 def _other_count(expected: int, found: str) -> FailedPreconditionError:
-    elements = "1 element" if expected == 1 else f"{expected} elements"
+    number = "an infinite number of" if expected == INFINITE_CARDINALITY else expected
+    elements = "1 element" if expected == 1 else f"{number} elements"
     text = f"Input dataset was expected to contain {elements} but contained {found} element{'' if found.endswith(' 1') else 's'}."
     return FailedPreconditionError.saying(text)
 

@@ -458,6 +458,10 @@ ERRORS = [
         "The template expects 2 tensors, but the inputs only has 1\\. Please ensu",
     ),
     (lambda: tf.strings.ngrams("a", 2), ValueError, "Data must have rank>0"),
+    (lambda: tf.strings.ngrams(["a"], 2, pad_values=5), TypeError, "pad_values must be a string, tuple of strings, or None"),
+    (lambda: tf.strings.ngrams(["a"], 2, pad_values=("a", 5)), TypeError, "pad_values must be a string, tuple of strings"),
+    (lambda: tf.strings.ngrams(["a"], 2, pad_values="a", padding_width=0), ValueError, "padding_width must be greater than 0"),
+    (lambda: tf.strings.join(["a", "b"], separator=3), TypeError, "A separator must be a string, received 3"),
     (lambda: tf.add("a", 1.0), tf.errors.InvalidArgumentError, "cannot compute Add"),
     (
         lambda: tf.add(1.0, "a"),

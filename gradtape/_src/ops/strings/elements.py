@@ -244,8 +244,10 @@ def _join(*inputs, separator):
 
 
 def separator_of(value):
-    """Convert a separator, which is structure, to bytes."""
-    return value.encode() if isinstance(value, str) else bytes(value)
+    """Convert a separator, which is structure, to bytes; TypeError for what is no string."""
+    if not isinstance(value, str | bytes):
+        raise TypeError(f"A separator must be a string, received {value!r}.")
+    return value.encode() if isinstance(value, str) else value
 
 
 @public

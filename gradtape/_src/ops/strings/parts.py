@@ -176,11 +176,11 @@ def ngrams(
     widths = tuple([int(w) for w in ngram_width]) if isinstance(ngram_width, (list, tuple)) else (int(ngram_width),)
     if min(widths, default=0) < 1:
         raise ValueError(f"All ngram_widths must be greater than or equal to 1. Received: {ngram_width}")
-    if padding_width is not None and (padding_width < 0 or pad_values is None):
-        raise ValueError(f"padding_width must be >= 0, and have pad_values, received {padding_width} and {pad_values!r}.")
+    if padding_width is not None and (padding_width < 1 or pad_values is None):
+        raise ValueError(f"padding_width must be greater than 0, and have pad_values: {padding_width} and {pad_values!r}.")
     pads = (pad_values, pad_values) if isinstance(pad_values, (str, bytes)) else pad_values
     if pads is not None:
-        if len(pads) != 2:
+        if not isinstance(pads, list | tuple) or len(pads) != 2 or not all(isinstance(pad, str | bytes) for pad in pads):
             raise TypeError(f"pad_values must be a string, tuple of strings, or None, received {pad_values!r}.")
         pads = separator_of(pads[0]), separator_of(pads[1])
     attrs = widths, separator_of(separator), pads, padding_width, bool(preserve_short_sequences)
