@@ -32,6 +32,7 @@ from gradtape._src.data.transformations import (
     choose_from_datasets as choose_from_datasets,
     copy_to_device as copy_to_device,
     dense_to_ragged_batch as dense_to_ragged_batch,
+    dense_to_sparse_batch as dense_to_sparse_batch,
     enable_debug_mode as enable_debug_mode,
     enumerate_dataset as enumerate_dataset,
     from_list as from_list,

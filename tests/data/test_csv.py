@@ -191,3 +191,27 @@ def test_a_pass_is_kept_in_files(tmp_path):
     assert [int(n) for n in dataset().snapshot(path)] == [0, 2, 4]
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected float32 but got int64"):
         list(tf.data.Dataset.from_tensors(np.float32(1)).cache(path))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1 << 20])
+@pytest.mark.parametrize(
+    "data, expected",
+    [
+        (b"ab,c\r0,1\r\r\n", [[b"ab", b"c"], [b"0", b"1"], None]),
+        (b'"\n\n","\r\r"\r\n"0","1"\r\n"",""', [[b"\n\n", b"\r\r"], [b"0", b"1"], [b"NA", b"NA"]]),
+        (b'"a\r""b,",c\r"0",1\r', [[b'a\r"b,', b"c"], [b"0", b"1"]]),
+        (b'a,b"c\n8"7,6\ne,f\n', [None, None, [b"e", b"f"]]),
+        (b'e,f\n"a,b\nc,d\n', [[b"e", b"f"], None]),
+    ],
+)
+def test_records_end_with_their_lines(tmp_path, monkeypatch, size, data, expected):
+    monkeypatch.setattr("gradtape._src.files.records.PIECE", size)
+    (tmp_path / "x.csv").write_bytes(data)
+    records = iter(tf.data.experimental.CsvDataset(str(tmp_path / "x.csv"), [["NA"]] * 2))
+    for record in expected:
+        if record is None:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"Expect 2 fields|Unquoted fields|Quoted field has to end"):
+                next(records)
+        else:
+            assert [field.numpy() for field in next(records)] == record
+    assert next(records, None) is None

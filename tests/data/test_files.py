@@ -152,6 +152,21 @@ def test_rebatch(size, drop, expected, extent):
     assert dataset.cardinality() == tf.data.UNKNOWN_CARDINALITY
 
 
+@pytest.mark.parametrize("size, extent", [(2, 2), ([4, 4], 4), (3, None), (8, None)])
+def test_batches_of_a_known_size_divide_into_others(size, extent):
+    assert RANGE(8).batch(4, drop_remainder=True).rebatch(size).element_spec.shape == [extent]
+
+
+def test_rebatch_of_ragged_and_sparse_tensors_and_of_datasets():
+    rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3], [], [4, 5, 6], [7]])).batch(2)
+    assert [x.to_list() for x in rows.rebatch(3)] == [[[1], [2, 3], []], [[4, 5, 6], [7]]]
+    assert [x.to_list() for x in rows.rebatch([1, 2], drop_remainder=True)] == [[[1]], [[2, 3], []], [[4, 5, 6]]]
+    one = RANGE(5).map(lambda i: tf.SparseTensor([[0]], tf.expand_dims(i, 0), [2])).batch(2)
+    assert [tf.sparse.to_dense(x).numpy().tolist() for x in one.rebatch(3)] == [[[0, 0], [1, 0], [2, 0]], [[3, 0], [4, 0]]]
+    windows = RANGE(5).window(2).batch(2).rebatch(3).unbatch().flat_map(lambda window: window)
+    assert list(windows.as_numpy_iterator()) == [0, 1, 2, 3, 4]
+
+
 def test_rebatch_of_nests_and_of_scalars():
     dataset = tf.data.Dataset.from_tensor_slices((np.arange(5), np.arange(10).reshape(5, 2))).batch(3).rebatch(2)
     assert [(x.numpy().tolist(), y.shape[0]) for x, y in dataset] == [([0, 1], 2), ([2, 3], 2), ([4], 1)]

@@ -45,6 +45,16 @@ def test_its_rows_and_batches_of_them():
     assert batches.map(tf.sparse.to_dense).element_spec == tf.TensorSpec([None, 4], tf.int32)
 
 
+def test_arrays_of_different_lengths_are_rows():
+    vectors = D.from_tensor_slices([1, 0, 3]).map(lambda n: tf.fill([n], n))
+    batches = vectors.sparse_batch(2, [4])
+    assert batches.element_spec == tf.SparseTensorSpec([None, 4], tf.int32) and len(batches) == 2
+    assert dense(batches) == [[[1, 0, 0, 0], [0, 0, 0, 0]], [[3, 3, 3, 0]]]
+    assert dense(vectors.apply(tf.data.experimental.dense_to_sparse_batch(2, [None]))) == [[[1], [0]], [[3, 3, 3]]]
+    (zeros,) = D.from_tensors([0, 1]).sparse_batch(1, [2])  # each entry is stored
+    assert zeros.indices.numpy().tolist() == [[0, 0], [0, 1]]
+
+
 def test_beside_arrays():
     both = D.from_tensor_slices(({"a": matrix()}, np.arange(3)))
     assert both.element_spec == ({"a": tf.SparseTensorSpec([4], tf.int32)}, tf.TensorSpec([], tf.int64))

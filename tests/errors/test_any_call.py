@@ -14,7 +14,7 @@ pytestmark = pytest.mark.better  # TensorFlow ends the process for some of them
 # Classes that only the library makes, where the message says so, or Python does; and one that is NumPy's, as in TensorFlow.
 NOT_CALLED = (
     "tf.Tensor(", "tf.Operation(", "tf.compat.v1.Operation(", "tf.TypeSpec(", "tf.types.experimental.TraceType(",
-    "tf.experimental.numpy.iinfo(",
+    "tf.experimental.numpy.iinfo(", "tf.experimental.numpy.ndarray(",
 )  # fmt: skip
 
 

@@ -150,6 +150,7 @@ NO_CSV = [
     ("1_0", [0], {}, "is not a valid int32: 1_0"),
     ("1d", [0.0], {}, "Field 0 in record 0 is not a valid float: 1d"),
     ("1", [True], {}, "bool is not in the list of allowed values"),
+    ("1", [[[1]]], {}, "Each record default should be at most rank 1"),
     ("1", [[1, 2]], {}, "There should only be 1 default per field but field 0 has 2"),
 ]
 

@@ -1,5 +1,8 @@
 """Iterators of TensorFlow 1: `get_next()` in a graph, with the numbers of TensorFlow 2.21."""
 
+import contextlib
+import threading
+
 import numpy as np
 import pytest
 
@@ -79,6 +82,57 @@ def test_eager_code_iterates():
         tf.data.make_initializable_iterator(tf.data.Dataset.range(2))
 
 
+def test_sparse_and_ragged_elements(session):
+    numbers = tf.data.Dataset.range(1, 4)
+    sparse = numbers.map(lambda i: tf.SparseTensor([[0, 0]], tf.expand_dims(i, 0), [1, 2])).make_one_shot_iterator().get_next()
+    ragged = numbers.map(lambda i: tf.RaggedTensor.from_row_lengths(tf.range(i), [i, 0])).make_one_shot_iterator().get_next()
+    assert sparse.indices.shape.as_list() == [None, 2] and ragged.shape.rank == 2
+    found = session.run([sparse, ragged])
+    assert [part.tolist() for part in found[0]] == [[[0, 0]], [1], [1, 2]] and found[1].to_list() == [[0], []]
+    assert [x.tolist() for x in session.run([tf.sparse.to_dense(sparse), ragged.to_tensor()])] == [[[2, 0]], [[0, 1], [0, 0]]]
+
+
+def test_a_dataset_of_a_sparse_placeholder(session):
+    matrix = tf.sparse_placeholder(tf.int32, [2, 3])
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.from_tensors(matrix))
+    element = iterator.get_next()
+    session.run(iterator.initializer, {matrix: tf.SparseTensorValue([[0, 1]], [5], [2, 3])})
+    assert [part.tolist() for part in session.run(element)] == [[[0, 1]], [5], [2, 3]]
+
+
+def test_single_elements_and_their_number(session):
+    numbers = tf.data.Dataset.range(5).filter(lambda x: x > 1)
+    found = tf.data.experimental.at(tf.data.Dataset.range(5), 2), numbers.cardinality(), numbers.take(1).get_single_element()
+    assert session.run(found) == (2, -2, 2)
+
+
+def test_rows_of_ragged_tensors_and_choices_of_a_graph(session):
+    rows = tf.data.Dataset.from_tensor_slices((tf.ragged.constant([[1], [2, 3]]) + 1, tf.constant([5, 6])))
+    count = tf.constant(2, tf.int64)
+    choices = tf.data.Dataset.choose_from_datasets([rows, rows], tf.data.Dataset.range(1).repeat(count))
+    iterator = tf.data.make_initializable_iterator(choices.skip(1))
+    assert tf.data.experimental.get_structure(iterator)[1] == tf.TensorSpec([], tf.int32)
+    row, number = iterator.get_next()
+    session.run(iterator.initializer)
+    assert [part.tolist() for part in session.run([row, number])] == [[3, 4], 6]
+
+
+def test_threads_share_an_iterator(session):
+    element, taken = tf.data.Dataset.range(200).map(lambda x: x * 2).make_one_shot_iterator().get_next(), []
+
+    def take():
+        with contextlib.suppress(tf.errors.OutOfRangeError):
+            while True:
+                taken.append(int(session.run(element)))
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == [*range(0, 400, 2)]
+
+
 def test_sparse_placeholders(session):
     sparse = tf.sparse_placeholder(tf.float32)
     w = tf.constant([[1.0], [2.0], [3.0]])
@@ -135,3 +189,20 @@ def test_a_run_chooses_an_iterator_by_its_handle(session):
     for wrong in (other, b"none"):
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible dataset elements|no handle of an iterator"):
             session.run(x, {handle: wrong})
+
+
+def test_weights_of_a_graph(session):
+    members = [tf.data.Dataset.from_tensors(number).repeat() for number in (1, 9)]
+    drawn = tf.data.Dataset.sample_from_datasets(members, tf.constant([0.0, 1.0]))
+    iterator = tf.data.make_initializable_iterator(drawn)
+    element = iterator.get_next()
+    session.run(iterator.initializer)
+    assert [session.run(element) for _ in range(2)] == [9, 9]
+
+
+def test_a_buffer_and_a_seed_that_are_fed(session):
+    size, seed = tf.placeholder(tf.int64, []), tf.placeholder(tf.int64, [])
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(5).shuffle(size, seed=seed))
+    element = iterator.get_next()
+    session.run(iterator.initializer, {size: 3, seed: 7})
+    assert sorted(session.run(element) for _ in range(5)) == [*range(5)]

@@ -454,3 +454,32 @@ def test_orders_of_a_custom_gradient_that_uses_its_own_function(tmp_path):
         f = slope(f)
     with pytest.raises(NotImplementedError, match="A saved model keeps 5 orders of a tf"):
         f(x)
+
+
+@pytest.mark.parametrize("default", [np.array([5.0]), tf.constant([[1, 2]]), (np.array([True]), 3)])
+def test_arrays_as_defaults(tmp_path, default):
+    module = tf.Module()
+    module.f = tf.function(lambda x=default: tf.nest.map_structure(tf.identity, x))
+    found = module.f()
+    tf.nest.map_structure(np.testing.assert_array_equal, again(module, tmp_path / "m").f(), found)
+
+
+def test_names_of_arguments_of_a_signature_have_letters_digits_and_underlines(tmp_path):
+    module = tf.Module()
+    module.f = tf.function(lambda a, b: a - b, input_signature=[tf.TensorSpec([], name="A-b"), tf.TensorSpec([], name="A/D")])
+    loaded = again(module, tmp_path / "m")
+    assert loaded.f(3.0, 1.0) == 2.0
+    signature = loaded.signatures["serving_default"]
+    assert sorted(signature.structured_input_signature[1]) == ["A_D", "A_b"]
+    assert signature(A_b=tf.constant(3.0), A_D=tf.constant(1.0))["output_0"] == 2.0
+
+
+def test_the_name_signatures_is_the_loaders(tmp_path):
+    holder = tf.train.Checkpoint(signatures=tf.Variable(1.0))
+    with pytest.raises(ValueError, match="has an attribute named 'signatures'"):
+        tf.saved_model.save(holder, tmp_path / "m")
+    assert again(tf.train.Checkpoint(inner=holder), tmp_path / "m").inner.signatures == 1.0
+
+
+def test_an_object_can_be_called_if_it_was_saved_with_a_call(tmp_path):
+    assert callable(again(Model(), tmp_path / "model")) and not callable(again(tf.Module(), tmp_path / "module"))

@@ -139,7 +139,7 @@ _TABLE = [
     (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """
-        data.experimental.* data.Dataset.fingerprint data.Dataset.sparse_batch
+        data.experimental.* data.Dataset.fingerprint
         """,
     ),
     (

@@ -31,6 +31,7 @@ from gradtape._src.control.concrete import ConcreteFunction, OpByOp, strategy_of
 from gradtape._src.control.dataset_loop import ShownLoop, loop_over, take_in_order
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
+from gradtape._src.control.given import Given
 from gradtape._src.control.implementations import API
 from gradtape._src.control.iterators import Again, Elements
 from gradtape._src.control.methods import Gone, reference
@@ -422,6 +423,10 @@ class Function:
         """Convert a result to a Tensor; None stays None."""
         if value is None or isinstance(value, (Tensor, Stored)):
             return value if value is None else tensor(value)
+        if isinstance(value, Given):
+            if engine.local.trace.scope is not None:
+                raise engine.NeedsValues("a function that returns a Dataset runs as eager code")
+            return value
         try:
             return tensor(value)
         except (TypeError, ValueError):

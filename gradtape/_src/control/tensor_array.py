@@ -129,7 +129,7 @@ class TensorArraySpec(TypeSpec):
         return self._parts
 
 
-@hides("has_entries_like open_entry")
+@hides("has_entries_like is_copied open_entry")
 class TensorArray:
     """Tensors of one dtype by index. `write` returns a new array; `read`, `stack` and `concat` return entries.
 
@@ -172,6 +172,7 @@ class TensorArray:
         self._known: Aval | None = None  # of the entries, in a graph where their shape is unknown
         self._last: Tensor | None = None  # an entry of unknown shape
         self._room: Growth | None = None  # the loop whose writes it has room for already
+        self._copied = False  # whether writes in eager code change a copy, as in the functions of datasets
 
     @property
     def _type_spec(self) -> TensorArraySpec:
@@ -219,7 +220,7 @@ class TensorArray:
 
     def _copy(self) -> TensorArray:
         """Return itself in eager code, as in TensorFlow; a copy under a trace, where each branch has its own."""
-        if engine.local.trace.scope is None:
+        if engine.local.trace.scope is None and not self._copied:
             return self
         new = object.__new__(TensorArray)
         vars(new).update(vars(self))
@@ -239,6 +240,11 @@ class TensorArray:
         if changes(entry.node.aval):
             self._known, self._last = entry.node.aval, entry
         return entry
+
+    def is_copied(self) -> TensorArray:
+        """Have all writes change a copy, also in eager code; return this array."""
+        self._copied = True
+        return self
 
     def open_entry(self) -> Tensor | None:
         """Return an entry whose shape is unknown until session time, or None."""

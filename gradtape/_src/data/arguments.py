@@ -12,7 +12,7 @@ from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors.convert import static
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.dim import unknown
+from gradtape._src.core.values.dim import is_unknown, unknown
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape._src.data.place import Seeds
 from gradtape._src.data.structure import Elements
@@ -123,7 +123,8 @@ def check_rows(arrays: tuple[Any, ...]) -> None:
 
 def orders(seed: Any, again: bool) -> Seeds:
     """Return the Seeds, as `seeds` does, for orders that are TensorFlow's."""
-    key, own = pair_of(None if seed is None else count(seed, "seed"))
+    number = None if seed is None else count(seed, "seed")
+    key, own = pair_of(0 if is_unknown(number) else number)  # it is unknown while only shapes are inferred
     return Seeds(f"{key} {own}{' again' * again}", again)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from gradtape._src.control.frozen import frozen
 from gradtape._src.control.iterators import Elements as TakenElements
 from gradtape._src.control.scope import Scope
+from gradtape._src.control.tensor_array import TensorArraySpec
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.ambient import setting
 from gradtape._src.core.base.errors import (
@@ -38,13 +39,16 @@ from gradtape._src.core.values.dim import Dim, UnknownExtent, unknown
 from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path, explored
-from gradtape._src.data.composite import with_shape
+from gradtape._src.data.composite import Composite, array_of, with_shape
+from gradtape._src.data.optional import Optional, OptionalSpec
 from gradtape._src.data.structure import (
+    COMPOSITES,
     SHAPED,
     DatasetSpec,
     Element,
     Elements,
     ElementStructure,
+    Held,
     NoneTensorSpec,
     element,
     flatten,
@@ -55,7 +59,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
-from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
+from gradtape._src.ops.array.ragged import RaggedTensorSpec
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
@@ -300,6 +304,13 @@ def _placeholder(spec: Any, made: Maker) -> Any:
     if isinstance(spec, SparseTensorSpec):
         shape = [unknown() if known is None else known for known in spec.shape]
         return SparseTensor(made([count := unknown(), len(shape)], np.int64), made([count], spec.dtype), tuple(shape))
+    if isinstance(spec, TensorArraySpec):
+        shape, dtype, *_ = spec._serialize()
+        return array_of(spec, made([unknown(), *shape], dtype))
+    if isinstance(spec, OptionalSpec):
+        inner = from_specs(spec._element_spec)
+        value = inner.nest.unflatten([_placeholder(part, made) for part in inner.specs])
+        return Optional(spec._element_spec, (value,), made((), dtypes.bool))
     if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
         parts, how = nest.flatten_with_spec(spec, nest.EXPANDED)
         return nest.unflatten(how, [_placeholder(part, made) for part in parts])
@@ -314,7 +325,7 @@ def stated(specs: Any, path: Path) -> Any:
 
 def _stated_spec(spec: Any, path: Path) -> Any:
     if isinstance(spec, DatasetSpec):
-        return DatasetSpec(stated(spec.element_spec, path))
+        return DatasetSpec(stated(spec.element_spec, path), spec.shape)
     if not isinstance(spec, SHAPED) or spec.shape.rank is None:
         return spec
     now = [d.substituted(path.values) if type(d) is Dim else d for d in spec.shape.as_list()]
@@ -330,9 +341,11 @@ def specs_without_values(result: Any) -> Any:
 def _spec_without_value(item: Any) -> Any:
     if item is None:
         return spec_of(item)
-    if hasattr(item, "element_spec"):  # a dataset, or one that a graph defers
+    if isinstance(item, Composite | Held):
+        return spec_of(item)
+    if hasattr(item, "element_spec"):  # a dataset that a graph defers
         return DatasetSpec(item.element_spec)
-    if isinstance(item, SparseTensor | RaggedTensor):
+    if type(item) in COMPOSITES:
         return item._type_spec
     value = tensor(item)
     return TensorSpec(value.shape if engine.graph_around() is not None else extents_of(value), value.dtype)

@@ -1,4 +1,4 @@
-"""SparseTensors and RaggedTensors as parts of elements: their arrays, their rows and their batches."""
+"""SparseTensors, RaggedTensors and TensorArrays as parts of elements: their arrays, their rows and their batches."""
 
 from __future__ import annotations
 
@@ -7,15 +7,44 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.tensor_array import TensorArray, TensorArraySpec
 from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.tensors.convert import constant
-from gradtape._src.core.tensors.tensor import extents_of, to_numpy
+from gradtape._src.core.tensors.tensor import Tensor, extents_of, to_numpy
 from gradtape._src.ops.array.ragged import RaggedTensorSpec, with_splits
 from gradtape._src.ops.array.ragged_rows import splits_of
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
 
 
-class Sparse:
+class Composite:
+    """Base of parts of elements that consist of several arrays, or of none."""
+
+    __slots__ = ()
+
+    @property
+    def spec(self) -> Any:
+        """The spec of this one."""
+        raise NotImplementedError
+
+    def handed(self) -> Any:
+        """Convert it to the user's form."""
+        raise NotImplementedError
+
+    def as_numpy(self) -> Any:
+        """Convert it to one array; TypeError if it cannot be one."""
+        raise TypeError(f"`tf.data.Dataset.as_numpy_iterator()` is not supported for elements with the spec {self.spec}.")
+
+    def rows(self) -> Iterator[Any]:
+        """Return the rows of the first axis; TypeError if it has no axes."""
+        raise TypeError(f"Elements with the spec {self.spec} have no rows.")
+
+    def stacked(self, column: Sequence[Any]) -> Any:
+        """Stack parts along a new first axis; TypeError if these cannot be stacked."""
+        raise TypeError(f"Elements with the spec {self.spec} cannot be batched.")
+
+
+class Sparse(Composite):
     """The three arrays of a SparseTensor."""
 
     __slots__ = ("dense_shape", "indices", "values")
@@ -66,7 +95,7 @@ class Sparse:
         )
 
 
-class Ragged:
+class Ragged(Composite):
     """The innermost values of a RaggedTensor, and the bounds of its rows along each ragged axis.
 
     Without a ragged axis it is one row: the user gets a Tensor, and `batch` makes it a row of a RaggedTensor again.
@@ -109,7 +138,7 @@ class Ragged:
     def rows(self) -> Iterator[Any]:
         """Yield the rows of the first axis."""
         if not self.nested:
-            yield from self.values
+            yield from (self.values[row, ...] for row in range(len(self.values)))
             return
         first, *deeper = self.nested
         for start, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
@@ -134,7 +163,48 @@ class Ragged:
         return Ragged(np.concatenate([part.values for part in column]), nested, self.dtype)
 
 
-Composite = Sparse | Ragged  # parts of elements that consist of several arrays
+class Entries(Composite):
+    """The entries of a TensorArray, as the rows of one array."""
+
+    __slots__ = ("array", "known")
+
+    def __init__(self, array: np.ndarray, known: TensorArraySpec) -> None:
+        self.array, self.known = array, known
+
+    @classmethod
+    def of(cls, value: TensorArray) -> Entries:
+        """Convert a TensorArray to its entries."""
+        return cls(to_numpy(value.stack().node), value._type_spec)
+
+    @property
+    def spec(self) -> Any:
+        """The spec of the TensorArray."""
+        return self.known
+
+    def handed(self) -> Any:
+        """Convert the entries to a new TensorArray."""
+        return array_of(self.known, constant(self.array))
+
+
+class Stated(Composite):
+    """A part of which only the spec is known, while only shapes are inferred."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, spec: Any) -> None:
+        self.known = spec
+
+    @property
+    def spec(self) -> Any:
+        """The spec that it will have."""
+        return self.known
+
+
+def array_of(spec: TensorArraySpec, entries: Tensor) -> TensorArray:
+    """Return a TensorArray of a spec that holds the rows of `entries`; as in a function, a write changes a copy of it."""
+    shape, dtype, dynamic, infer = spec._serialize()
+    made = TensorArray(dtype, extents_of(entries)[0], dynamic, infer_shape=infer, element_shape=shape)
+    return made.unstack(entries).is_copied()
 
 
 def rows_of(arrays: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
@@ -161,9 +231,11 @@ def ragged_spec(spec: Any, row_splits_dtype: Any) -> Any:
 
 
 def with_shape(spec: Any, shape: Any) -> Any:
-    """Return a spec with another shape. If it is ragged, all added axes but the first are ragged, too."""
+    """Return a spec with another shape. If it is ragged, all added axes but the first are ragged, too; a scalar is none."""
     if not isinstance(spec, RaggedTensorSpec):
         return type(spec)(shape, spec.dtype)
+    if shape.rank == 0:
+        return TensorSpec(shape, spec.dtype)
     rank, before = shape.rank, spec.shape.rank
     added = 0 if rank is None or before is None else rank - before
     ragged_rank = spec.ragged_rank + added

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ from gradtape._src.files import gfile
 from gradtape._src.files.csv import check_defaults, columns_of, delimiter_of, fields, values
 from gradtape._src.files.ops import of_bytes
 from gradtape._src.files.parsing import parse_example
-from gradtape._src.files.records import text_lines
+from gradtape._src.files.records import pieces
 
 # A column gets the first dtype that fits all of its values.
 INFERRED = dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string
@@ -69,7 +70,7 @@ class CsvDataset(FileDataset):
         left_out = frozenset(exclude_cols or ())
 
         def rows(path: str) -> Iterator[Element]:  # an invalid record does not end it
-            return map(element, itertools.islice(_records(path, compression, use_quote_delim), int(header), None))
+            return map(element, itertools.islice(_records(path, compression, delimiter, use_quote_delim), int(header), None))
 
         def element(record: bytes) -> Element:
             found = fields(record, delimiter, use_quote_delim)
@@ -90,18 +91,28 @@ def _scalar(value: Any, default: np.ndarray) -> np.ndarray:
     return of_bytes([value], ()) if default.dtype.hasobject else np.array(value, default.dtype)
 
 
-def _records(path: str, compression: str, quotes: bool) -> Iterator[bytes]:
-    """Yield the records of a file: its lines, joined where a quoted field contains a line break."""
-    pending: list[bytes] = []
-    is_open = False
-    for line in text_lines(path, compression):
-        pending.append(line)
-        is_open ^= quotes and line.count(b'"') % 2 == 1
-        if not is_open:
-            yield b"\n".join(pending)
-            pending = []
-    if pending:
-        yield b"\n".join(pending)
+def _records(path: str, compression: str, delimiter: bytes, quotes: bool) -> Iterator[bytes]:
+    """Yield the records of a file. Each ends with its line, unless a field that begins with a quote contains the line break."""
+    sign = re.escape(delimiter)
+    field = rb'(?:"(?:[^"]++|"")*+"?+)?+[^%b\r\n]*+' % sign
+    whole = rb"%b(?:%b%b)*+" % (field, sign, field) if quotes else rb"[^\r\n]*+"
+    record = re.compile(rb"(%b)(?:\r\n|\r|\n)" % whole)
+    rest, enough = b"", 0  # a long record is not looked at anew for each piece
+    for piece in pieces(path, compression):
+        rest += piece
+        if len(rest) < enough:
+            continue
+        at = 0
+        while (found := record.match(rest, at)) and found.end() < len(rest):  # "\n" may follow a "\r" at the end
+            yield found[1]
+            at = found.end()
+        rest = rest[at:]
+        enough = 2 * len(rest)
+    at, last = 0, rest if rest.endswith((b"\r", b"\n")) else rest + b"\n"
+    while at < len(rest):
+        found = record.match(last, at)
+        yield found[1] if found else rest[at:]
+        at = found.end() if found else len(rest)
 
 
 @public
@@ -189,7 +200,8 @@ class _Table:
                 f"`compression_type` = {self._compression!r} is not supported where names or dtypes of columns are inferred. "
                 "Give `column_names` and `column_defaults`."
             )
-        records = (record.decode(self._encoding) for record in _records(name, self._compression or "", self._quotes))
+        found = _records(name, self._compression or "", self._delimiter.encode(), self._quotes)
+        records = (record.decode(self._encoding) for record in found)
         quoting: Any = csv.QUOTE_MINIMAL if self._quotes else csv.QUOTE_NONE
         return itertools.islice(csv.reader(records, delimiter=self._delimiter, quoting=quoting), first, None)
 

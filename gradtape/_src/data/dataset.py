@@ -22,7 +22,7 @@ from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, at_once, background, calls, folding, saving, stages
 from gradtape._src.data.calls import ElementCall
-from gradtape._src.data.composite import Composite, rows_of
+from gradtape._src.data.composite import Composite, Stated, rows_of
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
@@ -51,7 +51,7 @@ from gradtape._src.files.systems import name_of
 AHEAD = 2  # number of elements that AUTOTUNE prefetches: one in use, one in preparation
 
 
-@hides("elements holding known made_anew reach reaching structure unknown usual_batch")
+@hides("elements holding known made_anew reach reaching stream structure unknown usual_batch")
 class Dataset(Filing):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 
@@ -99,6 +99,8 @@ class Dataset(Filing):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Create a dataset of the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
+        if any(isinstance(array, Stated) for array in arrays):
+            return Dataset.unknown(structure_of_rows(whole).element_spec)
         if any(isinstance(array, Composite) for array in arrays):
             return Dataset.holding([(row, how) for row in rows_of(arrays)], structure_of_rows(whole))
         arguments.check_rows(arrays)
@@ -132,6 +134,7 @@ class Dataset(Filing):
         return Dataset(lambda: generated(generator, given, structure), structure, UNKNOWN_CARDINALITY, "_FlatMapDataset")
 
     @staticmethod
+    @in_graphs
     @public
     def counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None) -> Dataset:
         """Create the infinite dataset `start`, `start + step`, …"""
@@ -179,6 +182,7 @@ class Dataset(Filing):
         return made.reaching(lambda: min([member.reach() for member in members]))
 
     @staticmethod
+    @in_graphs
     @public
     def sample_from_datasets(
         datasets: Any,
@@ -189,6 +193,8 @@ class Dataset(Filing):
     ) -> Dataset:
         """Draw each element from a random one of `datasets` (a list), with probabilities `weights`."""
         members = _members(datasets)
+        if tracing.is_asked_for_shapes():
+            return _directed(members, lambda: iter(()))
         if not isinstance(weights, Dataset):
             chances = arguments.weights(weights, len(members))
             live = np.flatnonzero(chances) if chances.any() else np.arange(len(members))
@@ -204,6 +210,7 @@ class Dataset(Filing):
         return _directed(members, start)
 
     @staticmethod
+    @in_graphs
     @public
     def choose_from_datasets(datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True) -> Dataset:
         """Take each element from the one of `datasets` (a list) whose number is the next element of `choice_dataset`."""
@@ -377,6 +384,7 @@ class Dataset(Filing):
         """Keep the elements for which `predicate` returns True, a scalar bool tensor (ValueError for anything else)."""
         return self._kept("_FilterDataset", ElementCall(predicate, "Dataset.filter()"), filter)
 
+    @in_graphs
     @public
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements before the first for which `predicate` returns False."""
@@ -456,8 +464,9 @@ class Dataset(Filing):
         state = element(initial_state)
         if self.known is not None:
             calls.asked_early(call, self._with_state(state))
-        return handed(folding.reduced(call, state, self.elements()))
+        return handed(folding.reduced(call, state, self.stream()))
 
+    @in_graphs
     @public
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the outputs of `state, output = scan_func(state, element)` over all elements."""
@@ -548,6 +557,7 @@ class Dataset(Filing):
 
         return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
+    @in_graphs
     @public
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pair each element with its number (int64, from `start` on)."""

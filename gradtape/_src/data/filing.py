@@ -18,11 +18,12 @@ from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import saving
 from gradtape._src.data.calls import ElementCall
+from gradtape._src.data.composite import Composite
 from gradtape._src.data.grouping import Grouping
 from gradtape._src.data.options import UNKNOWN_CARDINALITY
 from gradtape._src.data.rows import Slices
-from gradtape._src.data.stages import Stream, resumable
-from gradtape._src.data.structure import LEAF, DatasetSpec, Element, ElementStructure, with_shapes
+from gradtape._src.data.stages import Stream, resumable, stack
+from gradtape._src.data.structure import LEAF, SHAPED, DatasetSpec, Element, ElementStructure, with_shapes
 from gradtape._src.files.access import names_matching
 from gradtape._src.files.ops import string_array
 from gradtape._src.files.systems import name_of
@@ -131,7 +132,9 @@ class Filing(Grouping):
 
         def structure() -> ElementStructure:
             _check_rank(self.structure)
-            extent = sizes[0] if drop and len(set(sizes)) == 1 else None
+            known = {spec.shape[0] for spec in self.structure.specs if isinstance(spec, SHAPED) and spec.shape.rank} - {None}
+            whole = drop or (len(known) == 1 and known.pop() % sizes[0] == 0)
+            extent = sizes[0] if whole and len(set(sizes)) == 1 else None
             return with_shapes(self.structure, lambda shape: TensorShape([extent]).concatenate(shape[1:]))
 
         def start() -> Stream:
@@ -152,17 +155,17 @@ def _check_rank(structure: ElementStructure) -> None:
 def _rebatched(
     source: Stream, sizes: Iterator[int], drop: bool, waiting: list[tuple[Any, ...]], wanted: list[int]
 ) -> Iterator[Element]:
-    """Yield batches of other sizes. `waiting` holds the arrays with rows that are left, `wanted` the size of the next batch."""
+    """Yield batches of other sizes. `waiting` holds the components with rows that are left, `wanted` the next batch's size."""
     how = LEAF
     for arrays, how in source:
-        waiting.append(arrays)
+        waiting.append(tuple([list(array.rows()) if isinstance(array, Composite) else array for array in arrays]))
         while _count(waiting) >= (wanted or [*_next(wanted, sizes)])[0]:
             yield _taken(waiting, wanted.pop()), how
-    while _count(waiting):
+    while rows := _count(waiting):
         size = (wanted or [*_next(wanted, sizes)])[0]
         rest = _taken(waiting, size)
         wanted.clear()
-        if not drop or len(rest[0]) == size:
+        if not drop or rows >= size:
             yield rest, how
 
 
@@ -172,11 +175,18 @@ def _next(wanted: list[int], sizes: Iterator[int]) -> list[int]:
 
 
 def _count(waiting: list[tuple[Any, ...]]) -> int:
-    return sum(len(arrays[0]) for arrays in waiting)
+    return sum(next(len(column) for column in columns if column is not None) for columns in waiting)
 
 
 def _taken(waiting: list[tuple[Any, ...]], size: int) -> tuple[Any, ...]:
-    """Remove the first rows, at most `size`, from the waiting arrays and return them."""
-    whole = [np.concatenate(column) for column in zip(*waiting, strict=True)]
-    waiting[:] = [tuple([array[size:] for array in whole])]
-    return tuple([array[:size] for array in whole])
+    """Remove the first rows, at most `size`, from the waiting components and return them; rows in a list are stacked."""
+    whole = [_joined(column) for column in zip(*waiting, strict=True)]
+    waiting[:] = [tuple([rows if rows is None else rows[size:] for rows in whole])]
+    first = [rows if rows is None else rows[:size] for rows in whole]
+    return tuple([stack(rows, component) if isinstance(rows, list) else rows for component, rows in enumerate(first)])
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], list):
+        return [*itertools.chain.from_iterable(parts)]
+    return None if parts[0] is None else np.concatenate(parts)

@@ -11,18 +11,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradtape._src.core.base.errors import invalid
+from gradtape._src.core.base.errors import DataLossError, invalid
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.values import dtypes
+from gradtape._src.core.values.aval import printed
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.data import arguments, calls, stages
 from gradtape._src.data.calls import ElementCall
-from gradtape._src.data.composite import Ragged, ragged_spec
+from gradtape._src.data.composite import Ragged, Sparse, ragged_spec
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from gradtape._src.data.pipeline import Pipeline
+from gradtape._src.data.pipeline import Pipeline, in_graphs
 from gradtape._src.data.rows import Numbers
 from gradtape._src.data.stages import Resumed, Stream
 from gradtape._src.data.structure import (
@@ -39,6 +40,7 @@ from gradtape._src.data.structure import (
 )
 from gradtape._src.ops.array.ragged import RaggedTensorSpec
 from gradtape._src.ops.random import philox
+from gradtape._src.ops.sparse.tensor import SparseTensorSpec
 
 
 class Grouping(Pipeline):
@@ -54,7 +56,7 @@ class Grouping(Pipeline):
         def structure() -> ElementStructure:
             if len(stated := lengths() - {None}) > 1:
                 raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(stated)}.")
-            if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
+            if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec | DatasetSpec)):
                 raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
             return with_shapes(self.structure, lambda shape: shape[1:])
 
@@ -100,7 +102,7 @@ class Grouping(Pipeline):
         """Return the only element; InvalidArgumentError if there is none, or more than one."""
         if tracing.is_asked_for_shapes():
             return next(iter(self))
-        found = list(itertools.islice(self.elements(), 2))
+        found = list(itertools.islice(self.stream(), 2))
         if len(found) != 1:
             raise invalid("Dataset had more than one element." if found else "Dataset was empty.")
         return handed(found[0])
@@ -115,6 +117,7 @@ class Grouping(Pipeline):
         ]
         return tuple(held), window[0][1]
 
+    @in_graphs
     @public
     def ragged_batch(
         self, batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.int64, name: str | None = None
@@ -133,6 +136,29 @@ class Grouping(Pipeline):
 
         return self._then("_BatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
+    @in_graphs
+    @public
+    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Self:
+        """Batch tensors of one rank and different shapes as a SparseTensor, whose rows have the shape `row_shape`.
+
+        None in `row_shape` means the largest extent of the batch. TypeError for nests of tensors, InvalidArgumentError for
+        another rank, DataLossError for an element that is larger than a row.
+        """
+        size = arguments.batch_size(batch_size)
+        row = TensorShape(arguments.numbers(row_shape))
+        if self.known is not None:
+            _the_only(self.known)
+
+        def start() -> Stream:
+            return stages.batched(map(partial(_as_row, row.as_list()), self.elements()), size, False, stages.stacked)
+
+        def structure() -> ElementStructure:
+            spec = _the_only(self.structure)
+            return ElementStructure(LEAF, (SparseTensorSpec(TensorShape([None]).concatenate(row), spec.dtype),))
+
+        return self._then("_DenseToSparseBatchDataset", start, structure, arguments.batches(self._count, size, False))
+
+    @in_graphs
     @public
     def group_by_window(
         self,
@@ -183,6 +209,7 @@ class Grouping(Pipeline):
 
         return self._then("_GroupByWindowDataset", start, structure, arguments.unknown_of(self._count), asks=True)
 
+    @in_graphs
     @public
     def bucket_by_sequence_length(
         self,
@@ -236,6 +263,7 @@ class Grouping(Pipeline):
 
         return self._then("_GroupByWindowDataset", start, structure, arguments.unknown_of(self._count), asks=True)
 
+    @in_graphs
     @public
     def rejection_resample(
         self,
@@ -345,6 +373,31 @@ def _resampled(
 
 def _without_errors(source: Stream) -> Stream:
     return filter(lambda outcome: not isinstance(outcome, Exception), stages.outcomes(source))
+
+
+def _the_only(structure: ElementStructure) -> TensorSpec:
+    """Return the spec of elements that are single tensors; TypeError for others."""
+    (spec, *others), how = structure.specs, structure.nest
+    if others or how != LEAF or not isinstance(spec, TensorSpec):
+        raise TypeError(
+            "`dense_to_sparse_batch` requires an input dataset whose elements have a single component, but the given dataset has "
+            f"elements {structure.element_spec}."
+        )
+    return spec
+
+
+def _as_row(extents: Sequence[int | None], item: Element) -> Element:
+    """Convert the array of an element to a row of a SparseTensor, with all its entries."""
+    (array,), how = item
+    if array.ndim != len(extents):
+        raise invalid(f"Input element had shape ({printed(array.shape)}) that is incompatible with the row shape ({extents}).")
+    shape = [had if extent is None else extent for had, extent in zip(array.shape, extents, strict=True)]
+    if any(had > extent for had, extent in zip(array.shape, shape, strict=True)):
+        raise DataLossError.saying(
+            f"Input element had shape ({printed(array.shape)}) that is larger than the row shape ({printed(tuple(shape))})."
+        )
+    indices = np.argwhere(np.ones(array.shape, bool))
+    return (Sparse(indices, array.ravel(), np.array(shape, np.int64)),), how
 
 
 def _as_rows(specs: Sequence[Any], item: Element) -> Element:

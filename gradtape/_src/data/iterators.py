@@ -12,6 +12,8 @@ from gradtape._src.core.base import locks
 from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import State, Stateful
 from gradtape._src.core.engine import engine, tracing
+from gradtape._src.core.tensors.convert import constant, tensor
+from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.data.optional import Optional
 from gradtape._src.data.place import Place, first
 from gradtape._src.data.structure import as_numpy, from_specs, handed
@@ -181,3 +183,13 @@ class NumpyIterator(Iterator):
     def next(self) -> Any:
         """Return the next element."""
         return next(self)
+
+    @public
+    def save(self) -> Tensor:
+        """Return the place of the iterator, a scalar string, for `restore`."""
+        return constant(self.saved_state()[""])
+
+    @public
+    def restore(self, state: Any) -> None:
+        """Go on from the place `state` that an iterator over the same dataset saved."""
+        self.restored({"": to_numpy(tensor(state).node)})()

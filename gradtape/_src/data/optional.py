@@ -12,13 +12,13 @@ from gradtape._src.core.tensors.convert import constant, is_composed, tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.tensor import Tensor
 from gradtape._src.core.values.composite import CompositeTensor
-from gradtape._src.data.structure import Elements, flatten, spec_of
+from gradtape._src.data.structure import Elements, Held, flatten, spec_of
 from gradtape._src.ops.debugging import checks as debugging
 
 EMPTY = "The given optional does not have a value. Ask has_value() first."
 
 
-class Optional(CompositeTensor):
+class Optional(CompositeTensor, Held):
     """A nest of tensors, or no value: the result of `Iterator.get_next_as_optional`.
 
     >>> element = tf.experimental.Optional.from_value((1.0, [2, 3]))

@@ -55,6 +55,16 @@ def in_graphs(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
+def _in_plain_graph() -> bool:
+    """Return whether a graph of TensorFlow 1 is built, but no function."""
+    graph = engine.current_graph()
+    return graph is not None and not graph.building_function
+
+
+def _in_function() -> bool:
+    return engine.local.trace.scope is not None and not _in_plain_graph()
+
+
 class Pipeline(Elements, Trackable):
     """A stream of elements that can be restarted, and its known properties.
 
@@ -91,6 +101,12 @@ class Pipeline(Elements, Trackable):
         if tracing.is_asked_for_shapes():
             raise engine.NeedsValues("the elements of a dataset are known when it runs")
         return self._start() if self._rows is None else map(self._rows.element, self._start())
+
+    def stream(self) -> Stream:
+        """Return a stream for a method that uses elements at once; NeedsValues in a function whose calls get different ones."""
+        if _in_function() and self.reach() < ANYWHERE:
+            raise engine.NeedsValues("a function that takes elements of a dataset whose functions are called runs as eager code")
+        return self.elements()
 
     @property
     def structure(self) -> ElementStructure:
@@ -146,16 +162,15 @@ class Pipeline(Elements, Trackable):
 
     def _check_counted(self) -> None:
         """Raise NeedsValues in a function if the count is unknown, as the dataset may be a placeholder for others."""
-        if self._count == UNKNOWN_CARDINALITY and engine.local.trace.scope is not None:
+        if self._count == UNKNOWN_CARDINALITY and _in_function():
             raise engine.NeedsValues("the length of a dataset is not known before the function runs")
 
     def __bool__(self) -> bool:
         return True
 
     @public
-    @public
     def __iter__(self) -> OwnedIterator:
-        if (graph := engine.current_graph()) is not None and not graph.building_function:
+        if _in_plain_graph():
             raise RuntimeError(
                 "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. In a graph use "
                 "`tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()`."
@@ -165,7 +180,7 @@ class Pipeline(Elements, Trackable):
     @public
     def as_numpy_iterator(self) -> NumpyIterator:
         """Return an iterator of NumPy arrays (scalars for rank 0), nested as the elements are. RuntimeError in a function."""
-        if engine.local.trace.scope is not None or engine.current_graph() is not None:
+        if _in_function() or _in_plain_graph():
             raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
         for spec in self.known.specs if self.known is not None else ():
             if isinstance(spec, DatasetSpec):

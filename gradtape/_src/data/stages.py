@@ -21,7 +21,19 @@ from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.composite import Composite, rows_of
 from gradtape._src.data.place import Glance, by_index
-from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, structure_of
+from gradtape._src.data.structure import (
+    LEAF,
+    PAIR,
+    Datasets,
+    Element,
+    Elements,
+    Held,
+    Nest,
+    joined,
+    merged,
+    spec_of,
+    structure_of,
+)
 from gradtape._src.ops.random import philox
 
 Stream = Iterator[Any]
@@ -238,17 +250,20 @@ def stacked(items: Sequence[Element]) -> Element:
                 f"Cannot batch elements of different structures: the first is {how}, another {other}. The function given to "
                 "map() must return the same nest each time."
             )
-    return tuple([_stacked(column, component) for component, column in enumerate(zip(*[i[0] for i in items], strict=True))]), how
+    return tuple([stack(column, component) for component, column in enumerate(zip(*[i[0] for i in items], strict=True))]), how
 
 
-def _stacked(column: Sequence[Any], component: int) -> Any:
+def stack(column: Sequence[Any], component: int) -> Any:
+    """Stack the parts of elements that are component number `component`."""
     first = column[0]
     if first is None:
         return None
     if isinstance(first, Elements):
-        raise TypeError("Datasets cannot be batched: use flat_map(lambda window: window.batch(size)).")
+        return Datasets.of(column)
     if isinstance(first, Composite):
         return first.stacked(column)
+    if isinstance(first, Held):
+        raise TypeError(f"Elements with the spec {spec_of(first)} cannot be batched.")
     for position, array in enumerate(column):
         if array.size != first.size:
             raise invalid(
@@ -296,7 +311,7 @@ def _rows(element: Element) -> Stream:
     arrays, how = element
     if any(isinstance(array, Composite) for array in arrays):
         return zip(rows_of(arrays), itertools.repeat(how))
-    if any(array.ndim == 0 for array in arrays if array is not None):
+    if any(isinstance(array, Held) or array.ndim == 0 for array in arrays if array is not None):
         raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
     lengths = {len(array) for array in arrays if array is not None}
     if len(lengths) != 1:

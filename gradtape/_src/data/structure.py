@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,15 +11,16 @@ import numpy as np
 import optree
 
 from gradtape._src.control.given import Given, GivenSpec
+from gradtape._src.control.tensor_array import TensorArray
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec
+from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.programs import journal
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, to_numpy, unvalued
 from gradtape._src.core.values.shape import TensorShape
-from gradtape._src.data.composite import Composite, Ragged, Sparse, with_shape
+from gradtape._src.data.composite import Composite, Entries, Ragged, Sparse, Stated, with_shape
 from gradtape._src.ops.array.ragged import RaggedTensor, RaggedTensorSpec
 from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec, SparseTensorValue
 
@@ -27,7 +28,15 @@ Nest = optree.PyTreeSpec
 Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and their nest
 
 
-class Elements(Given):
+class Held:
+    """Base of values that are leaves of elements as they are: a Dataset, an Optional."""
+
+    @property
+    def _type_spec(self) -> TypeSpec:
+        raise NotImplementedError
+
+
+class Elements(Held, Given):
     """Base of objects with elements, that is of Dataset, which may be a leaf of another dataset's elements."""
 
     @property
@@ -69,15 +78,56 @@ class DatasetSpec(GivenSpec):
         """The class of datasets."""
         return Elements
 
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of a batch of datasets, that of a scalar for one dataset."""
+        return self._dataset_shape
+
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_spec, self._dataset_shape
 
-    def stand_in(self) -> Elements:
-        """Return a placeholder in a trace for all datasets of this spec."""
-        return DatasetSpec.stands_in(self._element_spec)
+    def stand_in(self) -> Any:
+        """Return a placeholder in a trace for all datasets, or all batches of them, of this spec."""
+        return DatasetSpec.stands_in(self._element_spec) if self.shape.rank == 0 else Datasets(np.empty(0, object), self)
 
     def __hash__(self) -> int:
         return hash(("DatasetSpec", *nest.flatten(self._element_spec)))
+
+
+class Datasets(Composite):
+    """A batch of datasets with one structure. Users get it as it is, and can pass it on."""
+
+    __slots__ = ("items", "known")
+
+    def __init__(self, items: np.ndarray, spec: DatasetSpec) -> None:
+        self.items, self.known = items, spec
+
+    @classmethod
+    def of(cls, value: Sequence[Elements]) -> Datasets:
+        """Stack datasets along a new first axis."""
+        items = np.empty(len(value), object)
+        items[:] = value
+        spec = functools.reduce(_common, [DatasetSpec(dataset.element_spec) for dataset in value])
+        return cls(items, DatasetSpec(spec.element_spec, items.shape))
+
+    @property
+    def spec(self) -> DatasetSpec:
+        """The spec of this batch."""
+        return self.known
+
+    def handed(self) -> Datasets:
+        """Return itself."""
+        return self
+
+    def rows(self) -> Iterator[Any]:
+        """Return the datasets, or batches of a lower rank."""
+        below = DatasetSpec(self.known.element_spec, self.items.shape[1:])
+        return (row if isinstance(row, Elements) else Datasets(row, below) for row in self.items)
+
+    def stacked(self, column: Sequence[Datasets]) -> Datasets:
+        """Stack batches along a new first axis."""
+        items = np.stack([part.items for part in column])
+        return Datasets(items, DatasetSpec(self.known.element_spec, items.shape))
 
 
 @dataclass(frozen=True)
@@ -107,7 +157,7 @@ def flatten(value: Any) -> tuple[list[Any], Nest]:
 
 
 SHAPED = TensorSpec, SparseTensorSpec, RaggedTensorSpec  # specs of values that can be batched
-COMPOSITES: dict[type, type[Composite]] = {SparseTensor: Sparse, RaggedTensor: Ragged}
+COMPOSITES: dict[type, Any] = {SparseTensor: Sparse, RaggedTensor: Ragged, TensorArray: Entries}
 LEAF: Nest = flatten(0)[1]
 
 
@@ -116,10 +166,12 @@ def leaf(value: Any) -> Any:
 
     While only shapes are inferred, it is a Tensor if it has no value.
     """
-    if value is None or isinstance(value, Elements):
+    if value is None or isinstance(value, Held | Composite):
         return value
+    if isinstance(value, list) and value and all(isinstance(item, Elements) for item in value):
+        return Datasets.of(value)
     if (composite := COMPOSITES.get(type(value))) is not None:
-        return composite.of(value)
+        return Stated(value._type_spec) if tracing.is_asked_for_shapes() else composite.of(value)
     given = tensor(value)
     return given if tracing.is_asked_for_shapes() and unvalued(given.node) else to_numpy(given.node)
 
@@ -164,7 +216,7 @@ def as_numpy(element: Element) -> Any:
     """Convert an element to NumPy arrays that the user owns, and scalars for rank 0."""
     arrays, how = element
     for array in arrays:
-        if isinstance(array, Elements):
+        if isinstance(array, Held):
             raise no_arrays(array)
     return nest.unflatten(how, [_as_numpy(array) for array in arrays])
 
@@ -181,6 +233,8 @@ def spec_of(array: Any) -> Any:
         return NoneTensorSpec()
     if isinstance(array, Elements):
         return DatasetSpec(array.element_spec)
+    if isinstance(array, Held):
+        return array._type_spec
     if isinstance(array, Composite):
         return array.spec
     return TensorSpec(array.shape, array.dtype)
@@ -211,8 +265,14 @@ def with_shapes(structure: ElementStructure, change: Callable[[TensorShape], Any
     """Return the structure with other shapes; specs without a shape are unchanged."""
     return ElementStructure(
         structure.nest,
-        tuple([with_shape(s, TensorShape(change(s.shape))) if isinstance(s, SHAPED) else s for s in structure.specs]),
+        tuple([_reshaped(s, change(s.shape)) if isinstance(s, (*SHAPED, DatasetSpec)) else s for s in structure.specs]),
     )
+
+
+def _reshaped(spec: Any, shape: Any) -> Any:
+    if isinstance(spec, DatasetSpec):
+        return DatasetSpec(spec.element_spec, shape)
+    return with_shape(spec, TensorShape(shape))
 
 
 def structure_of_rows(element: Element) -> ElementStructure:
@@ -236,7 +296,8 @@ def _alike(a: Any, b: Any) -> bool:
 
 def _common(a: Any, b: Any) -> Any:
     if isinstance(a, DatasetSpec):
-        return DatasetSpec(merged(from_specs(a.element_spec), from_specs(b.element_spec)).element_spec)
+        inner = merged(from_specs(a.element_spec), from_specs(b.element_spec)).element_spec
+        return DatasetSpec(inner, a.shape.most_specific_compatible_shape(b.shape))
     return with_shape(a, a.shape.most_specific_compatible_shape(b.shape)) if isinstance(a, SHAPED) else a
 
 

@@ -13,10 +13,9 @@ from gradtape._src.core.tensors.tensor import to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.data import arguments, at_once
 from gradtape._src.data.dataset import Dataset
-from gradtape._src.data.iterators import OwnedIterator
-from gradtape._src.data.options import AUTOTUNE
+from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY
 from gradtape._src.data.place import RandomAccess
-from gradtape._src.data.structure import Element, structure_of_all, taken
+from gradtape._src.data.structure import Element, handed, structure_of_all, taken
 from gradtape._src.files import records
 from gradtape._src.ops.array.creation import zeros_like
 
@@ -134,10 +133,10 @@ def at(dataset: Dataset, index: Any) -> Any:
     13
     """
     with RandomAccess().open():
-        found = list(dataset.skip(index).take(1))
-    if not found:
-        raise OutOfRangeError.saying(f"Index out of range [0, {int(dataset.cardinality())}): {index}")
-    return found[0]
+        found = next(dataset.skip(index).stream(), None)
+    if found is None:
+        raise OutOfRangeError.saying(f"Index out of range [0, {dataset._count}): {index}")
+    return handed(found)
 
 
 @public
@@ -158,12 +157,13 @@ def get_structure(dataset_or_iterator: Any) -> Any:
     >>> tf.data.experimental.get_structure(tf.data.Dataset.range(3))
     TensorSpec(shape=(), dtype=tf.int64, name=None)
     """
-    if not isinstance(dataset_or_iterator, (Dataset, OwnedIterator)):
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
         raise TypeError(
             "Invalid `dataset_or_iterator`. `dataset_or_iterator` must be a `tf.data.Dataset` or tf.data.Iterator object, but "
             f"got {type(dataset_or_iterator)}."
-        )
-    return dataset_or_iterator.element_spec
+        ) from None
 
 
 @public
@@ -179,17 +179,18 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
     def counted(stream: Iterator[Element]) -> Iterator[Element]:
         seen = 0
         for seen, item in enumerate(stream, 1):
-            if seen > expected:
+            if seen > expected != INFINITE_CARDINALITY:
                 raise _other_count(expected, f"at least {seen}")
             yield item
-        if seen < expected:
+        if seen < expected or expected == INFINITE_CARDINALITY:
             raise _other_count(expected, f"only {seen}")
 
     return lambda dataset: dataset._then("_AssertCardinalityDataset", lambda: counted(dataset.elements()), count=expected)
 
 
 def _other_count(expected: int, found: str) -> FailedPreconditionError:
-    elements = "1 element" if expected == 1 else f"{expected} elements"
+    number = "an infinite number of" if expected == INFINITE_CARDINALITY else expected
+    elements = "1 element" if expected == 1 else f"{number} elements"
     text = f"Input dataset was expected to contain {elements} but contained {found} element{'' if found.endswith(' 1') else 's'}."
     return FailedPreconditionError.saying(text)
 
@@ -321,6 +322,17 @@ def dense_to_ragged_batch(batch_size: Any, drop_remainder: Any = False, row_spli
     [[[0], [0, 1]]]
     """
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
+@public
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
+    """Batch tensors of different shapes as a SparseTensor, for `apply`; see `tf.data.Dataset.sparse_batch`.
+
+    >>> rows = tf.data.Dataset.range(1, 3).map(tf.range).apply(tf.data.experimental.dense_to_sparse_batch(2, [2]))
+    >>> [tf.sparse.to_dense(batch).numpy().tolist() for batch in rows]
+    [[[0, 0], [0, 1]]]
+    """
+    return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 
 @public

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtape._src.control.iterators import ElementIterator, ElementIteratorSpec
+from gradtape._src.core.base.public import public
 from gradtape._src.core.declarations.module import Tracked
 from gradtape._src.core.declarations.spec import TensorSpec
 from gradtape._src.core.tensors import nest
@@ -83,6 +84,7 @@ class DistributedIterator(ElementIterator, Tracked):
     (True, [0, 1])
     """
 
+    @public
     def __init__(self, iterator: Any, given: Callable[[Any, Iterator[Any]], Any], specs: Any) -> None:
         self._iterator, self._given, self._specs = iterator, given, specs  # `given(element, following elements)`
         self.made_anew = iterator.made_anew

@@ -139,9 +139,11 @@ def columns_of(select_cols: Sequence[int] | None, count: int) -> tuple[int, ...]
 
 
 def check_defaults(defaults: Sequence[Tensor]) -> None:
-    """Raise InvalidArgumentError for a default with an invalid dtype, or more than one value."""
+    """Raise InvalidArgumentError for a default with an invalid dtype, more than one axis, or more than one value."""
     for at, default in enumerate(defaults):
         require(default.node.aval, TYPES, "OUT_TYPE")
+        if default.node.aval.ndim > 1:
+            raise invalid(f"Each record default should be at most rank 1, but that of field {at} has the shape {default.shape}.")
         if to_numpy(default.node).size > 1:
             raise invalid(f"There should only be 1 default per field but field {at} has {to_numpy(default.node).size}")
 

@@ -124,19 +124,26 @@ def tf_records(path: str, compression: str = "") -> Iterator[bytes]:
                 offset += HEAD + len(body)
 
 
-def text_lines(path: str, compression: str = "") -> Iterator[bytes]:
-    """Yield the lines of a file without their ends. As in TensorFlow, all carriage returns are removed."""
+def pieces(path: str, compression: str = "") -> Iterator[bytes]:
+    """Yield the bytes of a file, some at a time."""
     with open_bytes(path) as file:
-        stream, pending = _opened(file, compression, path), []
+        stream = _opened(file, compression, path)
         with told(path):
             while piece := stream.read(PIECE):
-                first, *others = piece.split(b"\n")
-                pending.append(first)
-                for line in others:
-                    yield b"".join(pending).replace(b"\r", b"")
-                    pending = [line]
-        if rest := b"".join(pending):
-            yield rest.replace(b"\r", b"")
+                yield piece
+
+
+def text_lines(path: str, compression: str = "") -> Iterator[bytes]:
+    """Yield the lines of a file without their ends. As in TensorFlow, all carriage returns are removed."""
+    pending: list[bytes] = []
+    for piece in pieces(path, compression):
+        first, *others = piece.split(b"\n")
+        pending.append(first)
+        for line in others:
+            yield b"".join(pending).replace(b"\r", b"")
+            pending = [line]
+    if rest := b"".join(pending):
+        yield rest.replace(b"\r", b"")
 
 
 def fixed_length_records(path: str, length: int, header: int = 0, footer: int = 0, compression: str = "") -> Iterator[bytes]:

@@ -9,19 +9,23 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.control.frozen import frozen
-from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, invalid
+from gradtape._src.core.base import locks
+from gradtape._src.core.base.errors import FailedPreconditionError, OutOfRangeError, UnimplementedError, invalid
 from gradtape._src.core.base.hooks import attach
 from gradtape._src.core.base.public import public
-from gradtape._src.core.declarations.spec import TensorSpec
+from gradtape._src.core.declarations.spec import NoneTensorSpec, TensorSpec
 from gradtape._src.core.engine import engine, tracing
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import constant, tensor
-from gradtape._src.core.tensors.tensor import Tensor, graph_of, of_plain_graph, stated_shape
+from gradtape._src.core.tensors.tensor import Tensor, graph_of, of_plain_graph, stated_shape, to_numpy
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.ways import Path
 from gradtape._src.data.calls import asked, stated, unvalued
+from gradtape._src.data.composite import Composite
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import ElementStructure, from_specs, merged
 from gradtape._src.ops.random import seeds
@@ -56,7 +60,7 @@ class LateDataset:
     def waiting(self) -> list[Tensor]:
         """Return the tensors on which it depends."""
         found = []
-        for item in nest.flatten(self._call):
+        for item in nest.flatten(self._call, expand_composites=True):
             found += item.waiting() if isinstance(item, LateDataset) else _waiting(item)
         return found
 
@@ -70,7 +74,7 @@ class LateDataset:
         def known(item: Any) -> Any:
             return item.made(value_of) if isinstance(item, LateDataset) else frozen(held(item), held)
 
-        args, kwargs = nest.map_structure(known, self._call)
+        args, kwargs = nest.map_structure(known, self._call, expand_composites=True)
         made: Dataset = self._method(*args, **kwargs)
         return made
 
@@ -127,7 +131,7 @@ def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     """Call a function that creates datasets; in a graph, defer it if it depends on the graph's tensors."""
     if in_graph() is None:
         return method(*args, **kwargs)
-    if any(isinstance(item, LateDataset) or _waiting(item) for item in nest.flatten((args, kwargs))):
+    if any(isinstance(item, LateDataset) or _waiting(item) for item in nest.flatten((args, kwargs), expand_composites=True)):
         return LateDataset(method, args, kwargs)
     with _at_once():
         return method(*args, **kwargs)
@@ -162,6 +166,7 @@ class SessionIterator:
         self._structure, self._dataset, self._begins = structure, dataset, begins
         self._streams: weakref.WeakKeyDictionary[Any, Iterator[Any]] = weakref.WeakKeyDictionary()
         self._initializer: Operation | None = None
+        self._lock = locks.Lock()
 
     @property
     def element_spec(self) -> Any:
@@ -212,17 +217,24 @@ class SessionIterator:
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element as tensors; a run that needs any of them takes the element."""
         graph = get_default_graph()
-        specs = self._structure.specs
+        parts, how = nest.flatten_with_spec(self.element_spec, nest.EXPANDED)
+        if others := [part for part in parts if not isinstance(part, TensorSpec | NoneTensorSpec)]:
+            raise UnimplementedError(None, None, f"An iterator of a graph gives tensors. Convert these in map(): {others}.")
         tensors = [
-            graph.placeholder(spec.dtype.numpy, spec.shape, name or "IteratorGetNext") if isinstance(spec, TensorSpec) else None
-            for spec in specs
+            graph.placeholder(part.dtype.numpy, part.shape, name or "IteratorGetNext") if isinstance(part, TensorSpec) else None
+            for part in parts
         ]
         taken = functools.partial(self.element)  # equal to itself only: in a run, each call of `get_next()` takes an element
         graph.drawn.update({t.node: (taken, i) for i, t in enumerate(tensors) if t is not None})
-        return nest.unflatten(self._structure.nest, tensors)
+        return nest.unflatten(how, tensors)
 
     def element(self, session: Any, feeds: dict[Any, Any]) -> Any:
-        """Return the arrays of the next element in a session."""
+        """Return the arrays of the next element in a session, several for a sparse or ragged tensor."""
+        with self._lock:
+            arrays = self._next(session)
+        return [part for array in arrays for part in (_parts(array) if isinstance(array, Composite) else [array])]
+
+    def _next(self, session: Any) -> tuple[Any, ...]:
         if session not in self._streams:
             if not self._begins:
                 raise FailedPreconditionError.saying(
@@ -232,10 +244,15 @@ class SessionIterator:
             self._begin(self._dataset, session, {})
         with _at_once():
             try:
-                return next(self._streams[session])[0]
+                arrays: tuple[Any, ...] = next(self._streams[session])[0]
             except StopIteration:
                 self._streams[session] = iter(())
                 raise OutOfRangeError.saying("End of sequence: the dataset has no more elements.") from None
+        return arrays
+
+
+def _parts(composite: Composite) -> list[np.ndarray]:
+    return [to_numpy(part.node) for part in nest.flatten(composite.handed(), expand_composites=True)]
 
 
 class FeedIterator(SessionIterator):

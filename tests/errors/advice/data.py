@@ -85,13 +85,6 @@ ROWS = [
         """,
     ),
     (
-        "list(tf.data.Dataset.range(4).window(2).batch(2))",
-        """
-        size = 2
-        list(tf.data.Dataset.range(4).window(2).flat_map(lambda window: window.batch(size)))
-        """,
-    ),
-    (
         """
         list(
             tf.data.Dataset.from_generator(

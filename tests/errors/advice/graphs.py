@@ -28,6 +28,17 @@ ROWS = [
     (
         """
         with tf.Graph().as_default():
+            tf.compat.v1.data.make_one_shot_iterator(tf.data.Dataset.range(4).window(2)).get_next()
+        """,
+        """
+        with tf.Graph().as_default():
+            sums = tf.data.Dataset.range(4).window(2).map(lambda w: w.reduce(tf.constant(0, tf.int64), tf.add))
+            tf.compat.v1.data.make_one_shot_iterator(sums).get_next()
+        """,
+    ),
+    (
+        """
+        with tf.Graph().as_default():
             x, w = tf.compat.v1.placeholder(tf.float32), tf.constant(2.0)
             on = tf.compat.v1.placeholder(tf.bool, [])
             tf.cond(on, lambda: tf.gradients(tf.map_fn(lambda row: row * w, x), w)[0], lambda: w)

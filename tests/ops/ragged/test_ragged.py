@@ -121,8 +121,10 @@ def test_numpy_takes_one_as_an_object(values):
 
 def test_an_empty_list_has_as_many_ragged_axes_as_it_is_deep():
     assert isinstance(tf.ragged.constant([], tf.float32, ragged_rank=1), Ragged)
+    assert tf.ragged.constant([], ragged_rank=2).shape == [0, None, None]
+    assert tf.ragged.constant([[], []], ragged_rank=3).shape == [2, None, None, None]
     with pytest.raises(ValueError, match="ragged_rank=2 must be between 0 and 1"):
-        tf.ragged.constant([], ragged_rank=2)
+        tf.ragged.constant([[1]], ragged_rank=2)
 
 
 @pytest.mark.parametrize(

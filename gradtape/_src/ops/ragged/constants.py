@@ -39,9 +39,8 @@ def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, 
     inner = None if inner_shape is None else tuple(TensorShape(inner_shape).as_list())
     if ragged_rank is None:
         ragged_rank = max(deepest - 1 - len(inner or ()), 0)
-    most = deepest if scalar is None else max(deepest - 1, 0)
-    if not 0 <= ragged_rank <= most:
-        raise ValueError(f"Invalid pylist={values!r}: ragged_rank={ragged_rank} must be between 0 and {most}.")
+    if ragged_rank < 0 or (scalar is not None and ragged_rank > max(deepest - 1, 0)):  # empty lists may be of any depth
+        raise ValueError(f"Invalid pylist={values!r}: ragged_rank={ragged_rank} must be between 0 and {max(deepest - 1, 0)}.")
     values, nested = nested_lists(values, ragged_rank, dtypes.as_dtype(row_splits_dtype).numpy)
     flat = tensor(values) if dtype is None else tensor(values, dtypes.as_dtype(dtype).numpy)
     if inner is not None:

@@ -231,8 +231,10 @@ def _join(*inputs, separator):
 
 
 def separator_of(value):
-    """Convert a separator, which is structure, to bytes."""
-    return value.encode() if isinstance(value, str) else bytes(value)
+    """Convert a separator, which is structure, to bytes; TypeError for what is no string."""
+    if not isinstance(value, str | bytes):
+        raise TypeError(f"A separator must be a string, received {value!r}.")
+    return value.encode() if isinstance(value, str) else value
 
 
 @public
@@ -296,7 +298,7 @@ def _unsorted_segment_join(inputs, segment_ids, *, num_segments, separator):
             "segment_ids are not allowed to exceed num_segments or to have negative values. [Op:UnsortedSegmentJoin]"
         )
     row = inputs.shape[segment_ids.ndim :]
-    rows, ids = inputs.reshape((segment_ids.size, -1)), segment_ids.reshape(-1)
+    rows, ids = inputs.reshape((segment_ids.size, math.prod(row))), segment_ids.reshape(-1)
     result = np.empty((num_segments, rows.shape[1]), object)
     for place in np.ndindex(result.shape):
         result[place] = separator.join(rows[ids == place[0], place[1]].tolist())

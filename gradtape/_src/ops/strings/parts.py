@@ -176,11 +176,11 @@ def ngrams(
     widths = tuple([int(w) for w in ngram_width]) if isinstance(ngram_width, (list, tuple)) else (int(ngram_width),)
     if min(widths, default=0) < 1:
         raise ValueError(f"All ngram_widths must be greater than or equal to 1. Received: {ngram_width}")
-    if padding_width is not None and (padding_width < 0 or pad_values is None):
-        raise ValueError(f"padding_width must be >= 0, and have pad_values, received {padding_width} and {pad_values!r}.")
+    if padding_width is not None and (padding_width < 1 or pad_values is None):
+        raise ValueError(f"padding_width must be greater than 0, and have pad_values: {padding_width} and {pad_values!r}.")
     pads = (pad_values, pad_values) if isinstance(pad_values, (str, bytes)) else pad_values
     if pads is not None:
-        if len(pads) != 2:
+        if not isinstance(pads, list | tuple) or len(pads) != 2 or not all(isinstance(pad, str | bytes) for pad in pads):
             raise TypeError(f"pad_values must be a string, tuple of strings, or None, received {pad_values!r}.")
         pads = separator_of(pads[0]), separator_of(pads[1])
     attrs = widths, separator_of(separator), pads, padding_width, bool(preserve_short_sequences)
@@ -192,6 +192,10 @@ def ngrams(
 
 WRITTEN = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 ERRORS = ("strict", "replace", "ignore")
+MARKS = {
+    "utf-16": {codecs.BOM_UTF16_BE: "-be", codecs.BOM_UTF16_LE: "-le"},
+    "utf-32": {codecs.BOM_UTF32_BE: "-be", codecs.BOM_UTF32_LE: "-le"},
+}
 
 
 def _codec(name):
@@ -201,9 +205,19 @@ def _codec(name):
         raise invalid(f"Could not create converter for input encoding: {name}") from None
 
 
+def _order(data, encoding):
+    """Return the encoding with its byte order, and the length of the mark that states it; without a mark it is big-endian."""
+    for mark, order in MARKS.get(encoding, {}).items():
+        if data.startswith(mark):
+            return encoding + order, len(mark)
+    return encoding + "-be" if encoding in MARKS else encoding, 0
+
+
 def _characters(data, encoding, errors, replacement, control):
     """Decode a string to `(characters, offsets)`. Invalid bytes are replaced, left out or an error."""
-    found, places, start = [], [], 0
+    found, places = [], []
+    encoding, mark = _order(data, encoding)
+    start = mark
     while start < len(data):
         try:
             text, wrong = data[start:].decode(encoding), None
@@ -214,7 +228,7 @@ def _characters(data, encoding, errors, replacement, control):
             wanted = not control or ord(character) > 0x1F
             if wanted or errors != "ignore":
                 found.append(character if wanted else replacement)
-                places.append(at)
+                places.append(at if at > mark else 0)
             at += len(character.encode(encoding))
         if wrong is None:
             break

@@ -18,6 +18,7 @@ from gradtape._src.core.engine import engine
 from gradtape._src.core.tensors.tensor import Tensor, to_numpy
 from gradtape._src.core.tensors.variable import Variable
 from gradtape._src.core.values.dim import Atom, Dim
+from gradtape._src.core.values.dtypes import as_dtype
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Path
 from gradtape._src.ops.random.seeds import Shared
@@ -54,7 +55,7 @@ class Tracer:
         else:
             found = [trace for c in concretes for trace in self._of_ranks(c, function)]
         parameters = [
-            [p.name, int(p.kind), None if p.default is p.empty else nest_data(p.default, _literal)]
+            [p.name, int(p.kind), None if p.default is p.empty else nest_data(p.default, _default)]
             for p in function._signature.parameters.parameters.values()
         ]
         specs = function.input_signature if concretes is None else None
@@ -217,6 +218,17 @@ def _stated(spec: TypeSpec) -> Any:
     if not isinstance(spec, TensorSpec):
         return {type(spec).__name__: [*map(plain, spec._serialize())]}
     return {"tensor": [spec.dtype.name, None if spec.shape.rank is None else spec.shape.as_list(), spec.name]}
+
+
+def _default(value: Any) -> Any:
+    """Convert the default of a parameter, or a part of it, which may be an array of numbers."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        array = to_numpy(value.node) if isinstance(value, Tensor) else value
+        if array.dtype.kind in "biufc":
+            return {
+                "array": [as_dtype(array.dtype).name, list(array.shape), [plain(number) for number in array.ravel().tolist()]]
+            }
+    return _literal(value)
 
 
 def _literal(value: Any) -> Any:

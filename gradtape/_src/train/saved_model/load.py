@@ -34,11 +34,12 @@ class LoadedObject(Tracked):
         """Return the children of this object by name, without the signatures, which a save derives from functions."""
         return {name: value for name, value in super()._tracked_children().items() if name != "signatures"}
 
+
+class LoadedCallable(LoadedObject):
+    """A loaded object that was saved with a tf.function `__call__`."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function = self.__dict__.get("__call__")
-        if function is None:
-            raise TypeError(f"{type(self).__name__!r} object is not callable: it was saved without a tf.function `__call__`.")
-        return function(*args, **kwargs)
+        return vars(self)["__call__"](*args, **kwargs)
 
 
 class LoadedState(Stateful):
@@ -120,7 +121,7 @@ class Loader:
         for number in range(len(self._entries)):
             self._fill(number)
         self.root = self._made[0]
-        if type(self.root) is not LoadedObject:
+        if not isinstance(self.root, LoadedObject):
             raise ValueError("its first object is none.")
         self.root.signatures = SignatureMap({name: self._signature(number) for name, number in model["signatures"].items()})
 
@@ -128,7 +129,8 @@ class Loader:
         """Return an object before its children are set; None for a tuple, which is built from its items."""
         match entry["kind"]:
             case "object":
-                return LoadedObject()
+                named = [name for name, _ in (*entry["children"], *entry["functions"])]
+                return LoadedCallable() if "__call__" in named else LoadedObject()
             case "list":
                 return [None] * _length(entry)
             case "dict":
@@ -180,7 +182,7 @@ class Loader:
         named |= {name: self._functions[_position(n, self._functions)] for name, n in entry["functions"]}
         match entry["kind"]:
             case "object":
-                if not all(map(_is_attribute, named)):
+                if not all(map(_is_attribute, named)) or (number == 0 and "signatures" in named):
                     raise ValueError(f"{list(named)} are no attributes.")
                 vars(made).update(named)
             case "dict":
@@ -202,7 +204,7 @@ class Loader:
 
 
 def _is_attribute(name: Any) -> bool:
-    return type(name) is str and name != "signatures" and (name == "__call__" or not name.startswith("__"))
+    return type(name) is str and (name == "__call__" or not name.startswith("__"))
 
 
 def _position(number: Any, items: Any) -> int:

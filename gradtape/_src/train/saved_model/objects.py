@@ -85,6 +85,11 @@ class Objects:
         entry["functions"] = [[name, self._function(function)] for name, function in functions_of(value).items()]
         self.entries.append(entry)
 
+    def names_of_root(self) -> list[str]:
+        """Return the names of the root's children and functions."""
+        root = self.entries[0]
+        return [name for name, _ in (*root.get("children", ()), *root.get("functions", ()))]
+
     def number_of(self, variable: Variable, function: ConcreteFunction) -> int:
         """Return the number of a variable that a function uses; AssertionError if it is not one of the objects."""
         number = self._numbers.get(id(variable))

@@ -317,7 +317,12 @@ def _parameter(name: Any, kind: Any, default: Any) -> inspect.Parameter:
 
 
 def _default(given: Any) -> Any:
-    return Opaque() if given == "object" else restored(given["value"])
+    if given == "object":
+        return Opaque()
+    if "array" in given:
+        name, shape, numbers = given["array"]
+        return np.array([restored(number) for number in numbers], as_dtype(name).numpy).reshape(checked_shape(shape))
+    return restored(given["value"])
 
 
 def _spec(given: Any) -> TypeSpec:

@@ -49,6 +49,11 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     if signatures is None:
         signatures = getattr(obj, "_default_save_signature", None)  # of a Keras model, which may build its layers
     objects, writer = Objects(obj), Writer()
+    if "signatures" in objects.names_of_root():
+        raise ValueError(
+            f"Exporting an object {obj} which has an attribute named 'signatures'. This is a reserved attribute, in which "
+            "`tf.saved_model.load` stores the signatures. Delete it (`del obj.signatures`) before saving, or rename it."
+        )
     given = canonical(signatures, functions_of(obj))
     once = {id(concrete): (concrete, name) for name, concrete in given.items()}  # one function may have two names
     made = {key: wrapped(concrete, name) for key, (concrete, name) in once.items()}

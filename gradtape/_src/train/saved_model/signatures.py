@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -92,8 +93,11 @@ def named_results(concrete: ConcreteFunction, results: Any, signature: str) -> d
 
 
 def wrapped(concrete: ConcreteFunction, signature: str) -> ConcreteFunction:
-    """Convert a traced function to a signature: tensors by keyword, results in a dict."""
-    names = concrete._keywords()
+    """Convert a traced function to a signature: tensors by keyword, results in a dict.
+
+    As in TensorFlow, a character that no name of a parameter may contain becomes `_`.
+    """
+    names = [re.sub(r"\W", "_", name) for name in concrete._keywords()]
 
     def wrapper(**tensors: Any) -> dict[str, Any]:
         return named_results(concrete, concrete(*[tensors[name] for name in names]), signature)
