@@ -271,19 +271,6 @@ ROWS = [
         """,
     ),
     (
-        """
-        with tf.Graph().as_default():
-            x, at = tf.compat.v1.placeholder(tf.float32), tf.compat.v1.placeholder(tf.int32, [])
-            tf.TensorArray(tf.float32, size=2).write(at, x)
-        """,
-        """
-        with tf.Graph().as_default():
-            x, at = tf.compat.v1.placeholder(tf.float32), tf.compat.v1.placeholder(tf.int32, [])
-            x.set_shape([None, 2])
-            tf.TensorArray(tf.float32, size=2).write(at, x)
-        """,
-    ),
-    (
         "tf.TensorArray(tf.float32, size=2).stack()",
         """
         tf.TensorArray(tf.float32, size=2, element_shape=[3]).stack()

@@ -317,19 +317,6 @@ ROWS = [
     (
         """
         with tf.Graph().as_default():
-            x = tf.compat.v1.placeholder(tf.float32)
-            tf.matmul(tf.ones([3, 2]), tf.ones([3, 2]))
-        """,
-        """
-        with tf.Graph().as_default():
-            x = tf.compat.v1.placeholder(tf.float32, shape=[None, 3])
-            tf.matmul(tf.ones([3, 2]), tf.transpose(tf.ones([3, 2])))
-            tf.matmul(tf.ones([3, 2]), tf.reshape(tf.ones([3, 2]), [2, 3]))
-        """,
-    ),
-    (
-        """
-        with tf.Graph().as_default():
             x = tf.constant(1.0)
             with tf.compat.v1.train.MonitoredSession() as session:
                 session._coordinator.request_stop()

@@ -382,4 +382,25 @@ ROWS = [
         not_differentiable(other.type, because="it is constant")
         """,
     ),
+    (
+        """
+        with tf.Graph().as_default():
+            x = tf.compat.v1.placeholder(tf.float32)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            tape.jacobian(y, x)
+        """,
+        """
+        with tf.Graph().as_default():
+            x = tf.compat.v1.placeholder(tf.float32)
+            x.set_shape([3])
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            tape.jacobian(y, x)
+            tf.compat.v1.placeholder(tf.float32, shape=[None])
+            tf.py_function(lambda x: x, [x], tf.TensorSpec([3], tf.float32))
+        """,
+    ),
 ]

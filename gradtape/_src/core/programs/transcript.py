@@ -94,7 +94,7 @@ def of(
     made.reads = [(position, variable._uid, origin_of(node)) for position, variable, node in trace.reads]
     made.calls, made.tapes = journal.noted_in(trace)
     made.inside = _that_run(inside)
-    made.bytes, made.runs = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]), 0
+    made.bytes, made.runs = sum([n.aval.bytes for n in inputs]), 0
     return made
 
 

@@ -17,7 +17,7 @@ from gradtape._src.core.base import naming
 from gradtape._src.core.engine import engine
 from gradtape._src.core.programs.op import Attributes, Op
 from gradtape._src.core.programs.program import RAN, Node, producer
-from gradtape._src.core.programs.structured import BRANCH, StructuredOp
+from gradtape._src.core.programs.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.indexed_slices import IndexedSlices, dense
@@ -151,7 +151,14 @@ class OpOfSomeRank:
 def rule(entry: Entry) -> Callable[..., list[Any]] | None:
     """Return the gradient of an op on values of unknown rank, which is known when the graph runs; None for other ops."""
     op, attrs, *_ = entry.node.key
-    if op is LATE or op.structured or op.effect or not has_no_rank((entry.node.aval, *[n.aval for n in entry.inputs])):
+    if op is LATE or op.effect or not has_no_rank((entry.node.aval, *[n.aval for n in entry.inputs])):
+        return None
+    if isinstance(op, StructuredOp):
+        if op.kind == LOOP:
+            raise engine.NeedsValues(
+                "A gradient through a loop over tensors of unknown rank is known to a graph only: take it outside of branches and "
+                "functions."
+            )
         return None
     return OpOfSomeRank(op, attrs).gradient
 
