@@ -21,4 +21,4 @@ def plan():
 
 
 print(*plan())
-# Advice: start inside of them
+# Advice: tf.stop_gradient(tf.minimum(level + pumped[hour], capacity) - (level + pumped[hour]))

@@ -95,8 +95,8 @@ class Clipped(Share):
         cause = f"{self.written} clips {self.share} of the elements to its bound, where it is flat"
         if (stable := rewritten.stable(self.line)) is not None:
             return Said(cause, f"use the function that needs no bound: `{stable[1]}`", text.span(stable[0]))
-        whole, given = text.expression_at(self.line, self.op), text.parts(self.line, self.op)
-        x, clipped = map(ast.unparse, (given[0], whole)) if whole and given else ("x", "tf.clip_by_value(x, low, high)")
+        whole, given = text.expression_at(self.line, self.op), text.operands(self.line, self.op)
+        x, clipped = (given[0], ast.unparse(whole)) if whole and given else ("x", "tf.clip_by_value(x, low, high)")
         return Said(cause, f"widen the bounds, start {x} inside of them, or {STRAIGHT.format(x, clipped)}", whole=False)
 
 
