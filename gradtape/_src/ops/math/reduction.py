@@ -219,8 +219,8 @@ def _extremum_gradient(extremum):
     def rule(dy, input, *, axis):
         """Share `dy` equally among the elements equal to the extremum; others get it times 0, so that NaN spreads to all.
 
-        The extremum is computed again, from the input as it is here. If that was computed again, too, its last bits may differ
-        from those of the forward pass, and none of its elements would be equal to what was found there.
+        The extremum is computed again, as the input may be. In another program its last bits differ, and no element would equal
+        the extremum that the forward pass found.
         """
         chosen = cast(equal(input, extremum(input, axis=axis, keepdims=True)), input.dtype)
         return chosen * (restored(dy, input.node.aval.shape, axis) / _sum(chosen, axis=axis, keepdims=True))
