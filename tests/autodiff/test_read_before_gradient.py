@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.core.programs.op import ops
 from tests.agreement import agree
 
 READS = [
@@ -177,3 +178,40 @@ def test_a_tape_that_is_dropped_without_a_gradient():
     with tf.GradientTape() as tape:
         y = v * v
     agree(tape.gradient(y, v), 6.0)
+
+
+COMPARED = [
+    "Max", "Min", "SegmentMax", "SegmentMin", "UnsortedSegmentMax", "UnsortedSegmentMin", "TensorScatterMax",
+    "TensorScatterMin", "MaxPool", "MaxPool3D", "MaxPoolWithArgmax",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("type", COMPARED)
+def test_extrema_are_compared_with_an_input_of_the_same_program(type):
+    """An extremum that was read is a number of the program before, and its input is computed again: no element may equal it."""
+    assert "y" not in "".join(ops[type].saves)
+
+
+def test_gradients_of_an_extremum_that_is_read_in_each_step():
+    """A solver with an adaptive step asks for the largest error: of 70 gradients two were NaN when compiled."""
+    draws = np.random.RandomState(0)
+    a, b, c = [tf.Variable(draws.randn(*s).astype("f4") * 0.5) for s in ((4, 16), (16, 4), (4,))]
+    x = tf.constant(draws.randn(16, 4).astype("f4"))
+
+    def slope(t, z):
+        return tf.nn.leaky_relu(z @ a + t) @ b + c
+
+    for step in range(70):
+        with tf.GradientTape() as tape:
+            h = tf.constant(0.05 + step % 7 * 0.01)
+            tape.watch(h)
+            y, t = x, 0.0
+            for _ in range(6):
+                k1 = slope(t, y)
+                k2 = slope(t + h / 2, y + h / 2 * k1)
+                k3 = slope(t + 0.75 * h, y + 0.75 * h * k2)
+                y, t = y + h * (2 / 9 * k1 + 1 / 3 * k2 + 4 / 9 * k3), t + h
+                error = tf.reduce_max(tf.abs(h * (-5 / 72 * k1 + 1 / 12 * k2 + 1 / 9 * k3 - 1 / 8 * slope(t, y))))
+                h = h * (0.5 + 1e-3 / (float(error) * 0.0 + error + 1e-3))
+            loss = tf.reduce_sum(y) + error
+        assert np.isfinite(tape.gradient(loss, c)).all()

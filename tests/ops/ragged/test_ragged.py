@@ -231,3 +231,26 @@ def test_versions_take_the_name_by_position():
     assert tf.gather(r, [0, 2], None, 0, 0, "rows").to_list() == [[1, 2], [4, 5, 6]]
     assert tf.cumsum(r, 1, False, True, "ends").to_list() == [[3, 2], [3], [15, 11, 6], []]
     assert tf.one_hot(r[:1], 3, 1, 0, -1, tf.int32, "codes").to_list() == [[[0, 1, 0], [0, 0, 1]]]
+
+
+def test_reductions_of_rows_are_compiled():
+    """One trace serves rows of all lengths and numbers; the numbers are TensorFlow's."""
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
+    def f(r):
+        with tf.GradientTape() as tape:
+            tape.watch(r.flat_values)
+            largest = tf.reduce_max(r, 1)
+            mean = tf.math.divide_no_nan(tf.reduce_sum(r * r, 1), tf.cast(r.row_lengths(), tf.float32))
+            loss = tf.reduce_sum(tf.where(largest > -10.0, largest, 0.0) * mean)
+        return largest, mean, tape.gradient(loss, r.flat_values), r.value_rowids(), r.row_starts(), r.row_limits(), r.nrows()
+
+    tf.config.require_compiled_functions()
+    try:
+        found = [listed(x) for x in f(tf.ragged.constant([[1.0, 2.0, 0.5], [], [3.0]]))]
+        assert f(tf.ragged.constant([[1.0], [2.0, 3.0]]))[0].numpy().tolist() == [1.0, 3.0]
+    finally:
+        tf.config.require_compiled_functions(False)
+    assert found[:2] == [[2.0, -3.4028234663852886e38, 3.0], [1.75, 0.0, 9.0]]
+    np.testing.assert_allclose(found[2], [4 / 3, 53 / 12, 2 / 3, 27.0], rtol=1e-6)
+    assert found[3:] == [[0, 0, 0, 2], [0, 3, 3], [3, 3, 4], 3]

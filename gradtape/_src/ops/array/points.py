@@ -248,8 +248,8 @@ def _tensor_scatter(type, how, **declared):
 _scatter_update = _tensor_scatter("TensorScatterUpdate", "scatter", saves="indices")
 _scatter_add = _tensor_scatter("TensorScatterAdd", "scatter_add", saves="indices")
 _scatter_sub = _tensor_scatter("TensorScatterSub", "scatter_sub", saves="indices")
-_scatter_min = _tensor_scatter("TensorScatterMin", "scatter_min", saves="tensor indices updates y")
-_scatter_max = _tensor_scatter("TensorScatterMax", "scatter_max", saves="tensor indices updates y")
+_scatter_min = _tensor_scatter("TensorScatterMin", "scatter_min", saves="tensor indices updates")
+_scatter_max = _tensor_scatter("TensorScatterMax", "scatter_max", saves="tensor indices updates")
 
 
 @gradient(_scatter_update)
@@ -271,16 +271,23 @@ def _(dy, indices, needs_updates, *, ignore):
     return dy, None, -_gathered(dy, indices, ignore=ignore) if needs_updates else None
 
 
-def _extremum_gradient(dy, tensor, indices, updates, y, *, shape, ignore):
-    """Share the cotangent evenly among all that equal the result, the tensor's own element included."""
-    x_wins = cast(equal(tensor, y), dy.dtype)
-    updates_win = cast(equal(updates, _gathered(y, indices, ignore=ignore)), dy.dtype)
-    share = dy / (x_wins + _scattered(indices, updates_win, shape, ignore=ignore))
-    return share * x_wins, None, _gathered(share, indices, ignore=ignore) * updates_win
+def _extremum_gradient(extremum):
+    def rule(dy, tensor, indices, updates, *, shape, ignore):
+        """Share the cotangent evenly among all that equal the result, the tensor's own element included.
+
+        The result is computed again, as the gradient of `tf.reduce_max` does.
+        """
+        y = extremum(tensor, indices, updates, shape=shape, ignore=ignore)
+        x_wins = cast(equal(tensor, y), dy.dtype)
+        updates_win = cast(equal(updates, _gathered(y, indices, ignore=ignore)), dy.dtype)
+        share = dy / (x_wins + _scattered(indices, updates_win, shape, ignore=ignore))
+        return share * x_wins, None, _gathered(share, indices, ignore=ignore) * updates_win
+
+    return rule
 
 
-gradient(_scatter_min)(_extremum_gradient)
-gradient(_scatter_max)(_extremum_gradient)
+gradient(_scatter_min)(_extremum_gradient(_scatter_min))
+gradient(_scatter_max)(_extremum_gradient(_scatter_max))
 
 
 def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy=""):

@@ -23,10 +23,13 @@ from gradtape._src.core.tensors.convert import static, tensor
 from gradtape._src.core.tensors.tensor import Tensor, extents_of, is_symbolic_tensor, stated_shape, to_numpy
 from gradtape._src.core.values import dtypes
 from gradtape._src.core.values.shape import TensorShape
+from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.extents import size
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.ragged_rows import checked, from_rowids, inside, integers, places, rowids, splits_of
 from gradtape._src.ops.array.shape import broadcast_to, host_constant, reshape, zeros
+from gradtape._src.ops.array.sort import searchsorted
 
 
 class RaggedTensor:
@@ -161,7 +164,12 @@ class RaggedTensor:
     @property
     def _splits(self):
         """The bounds of the rows as an array; NeedsValues in a function, where they are a parameter."""
-        return self._stated if isinstance(self._stated, np.ndarray) else to_numpy(self._stated.node)
+        return self._stated if self._known else to_numpy(self._stated.node)
+
+    @property
+    def _known(self):
+        """Whether the bounds are an array; in a function they may be a tensor."""
+        return isinstance(self._stated, np.ndarray)
 
     @property
     def _levels(self):
@@ -178,7 +186,7 @@ class RaggedTensor:
     @property
     def row_splits(self):
         """The bounds of the rows in `values`, an integer Tensor [rows + 1]."""
-        return host_constant(self._stated) if isinstance(self._stated, np.ndarray) else self._stated
+        return host_constant(self._stated) if self._known else self._stated
 
     @property
     def nested_row_splits(self):
@@ -204,7 +212,7 @@ class RaggedTensor:
 
     @property
     def _count(self):
-        if isinstance(self._stated, np.ndarray):
+        if self._known:
             return len(self._stated) - 1
         extent = stated_shape(self._stated.node).as_list()[0]
         return None if extent is None else extent - 1
@@ -229,13 +237,15 @@ class RaggedTensor:
     @public
     def nrows(self, out_type=None, name=None):
         """Return the number of rows, an integer Tensor."""
-        return self._counted(len(self._splits) - 1 if self._count is None else self._count, out_type)
+        if self._count is None:
+            return size(self._stated, self._row_dtype if out_type is None else out_type) - 1
+        return self._counted(self._count, out_type)
 
     @public
     def row_lengths(self, axis=1, name=None):
         """Return the lengths along `axis`: a Tensor for the first ragged axis, ragged for the others."""
         if axis == 1:
-            return host_constant(np.diff(self._splits))
+            return self.row_limits() - self.row_starts()
         if axis < 1 or not isinstance(self._values, RaggedTensor):
             raise ValueError(f"axis={axis} is out of bounds: a ragged axis is expected, from 1 to {self.ragged_rank}.")
         return self.with_values(self._values.row_lengths(axis - 1))
@@ -243,27 +253,30 @@ class RaggedTensor:
     @public
     def nested_row_lengths(self, name=None):
         """Return the lengths of the rows of all ragged axes, the outermost first."""
-        return tuple([host_constant(np.diff(splits)) for splits in self._nested])
+        return tuple([level.row_lengths() for level in self._levels])
 
     @public
     def row_starts(self, name=None):
         """Return the start of each row in `values`."""
-        return host_constant(self._splits[:-1])
+        return host_constant(self._stated[:-1]) if self._known else self._stated[:-1]
 
     @public
     def row_limits(self, name=None):
         """Return the end of each row in `values`."""
-        return host_constant(self._splits[1:])
+        return host_constant(self._stated[1:]) if self._known else self._stated[1:]
 
     @public
     def value_rowids(self, name=None):
         """Return the row of each of the `values`."""
-        return host_constant(rowids(self._splits))
+        if self._known:
+            return host_constant(rowids(self._stated))
+        places = range_(extents_of(self._values)[0], dtype=self._row_dtype)
+        return searchsorted(self._stated, places, "right", self._row_dtype) - 1
 
     @public
     def nested_value_rowids(self, name=None):
         """Return the rows of the values of all ragged axes, the outermost first."""
-        return tuple([host_constant(rowids(splits)) for splits in self._nested])
+        return tuple([level.value_rowids() for level in self._levels])
 
     @public
     def bounding_shape(self, axis=None, name=None, out_type=None):

@@ -205,25 +205,31 @@ def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
 # Extrema
 
 
-def _extremum_gradient(dy, input, y, *, axis):
-    """Share `dy` equally among the elements equal to the extremum; others get it times 0, so that NaN spreads to all."""
-    shape = input.node.aval.shape
-    chosen = cast(equal(input, restored(y, shape, axis)), input.dtype)
-    return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
-
-
-@op("Max", infer=only(REAL, _like_input), saves="input y", flops=flops.reduction)
+@op("Max", infer=only(REAL, _like_input), saves="input", flops=flops.reduction)
 def _max(input, *, axis, keepdims):
     return lax.reduce_max(input, axis).reshape(reduced(input.shape, axis, keepdims))
 
 
-@op("Min", infer=only(REAL, _like_input), saves="input y", flops=flops.reduction)
+@op("Min", infer=only(REAL, _like_input), saves="input", flops=flops.reduction)
 def _min(input, *, axis, keepdims):
     return lax.reduce_min(input, axis).reshape(reduced(input.shape, axis, keepdims))
 
 
-gradient(_max)(_extremum_gradient)
-gradient(_min)(_extremum_gradient)
+def _extremum_gradient(extremum):
+    def rule(dy, input, *, axis):
+        """Share `dy` equally among the elements equal to the extremum; others get it times 0, so that NaN spreads to all.
+
+        The extremum is computed again, as the input may be. In another program its last bits differ, and no element would equal
+        the extremum that the forward pass found.
+        """
+        chosen = cast(equal(input, extremum(input, axis=axis, keepdims=True)), input.dtype)
+        return chosen * (restored(dy, input.node.aval.shape, axis) / _sum(chosen, axis=axis, keepdims=True))
+
+    return rule
+
+
+gradient(_max)(_extremum_gradient(_max))
+gradient(_min)(_extremum_gradient(_min))
 
 
 @public

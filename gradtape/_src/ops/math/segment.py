@@ -113,12 +113,12 @@ def _extremum_or_zero(data, ids, count, how, start):
     return jnp.where(present.reshape(-1, *(1,) * (data.ndim - 1)), found, jnp.zeros_like(found))
 
 
-@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True, flops=flops.of_input(1))
+@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids", mixed=True, flops=flops.of_input(1))
 def _segment_max(data, segment_ids, *, num_segments):
     return _extremum_or_zero(data, segment_ids, num_segments, "max", _lowest(data.dtype))
 
 
-@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True, flops=flops.of_input(1))
+@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids", mixed=True, flops=flops.of_input(1))
 def _segment_min(data, segment_ids, *, num_segments):
     return _extremum_or_zero(data, segment_ids, num_segments, "min", _highest(data.dtype))
 
@@ -255,12 +255,12 @@ def _unsorted_prod(data, segment_ids, *, num_segments):
     return _combined(wide(data), segment_ids, num_segments, "multiply", 1).astype(data.dtype)
 
 
-@_unsorted("UnsortedSegmentMax", REAL, saves="data segment_ids y")
+@_unsorted("UnsortedSegmentMax", REAL, saves="data segment_ids")
 def _unsorted_max(data, segment_ids, *, num_segments):
     return _combined(data, segment_ids, num_segments, "max", _lowest(data.dtype))
 
 
-@_unsorted("UnsortedSegmentMin", REAL, saves="data segment_ids y")
+@_unsorted("UnsortedSegmentMin", REAL, saves="data segment_ids")
 def _unsorted_min(data, segment_ids, *, num_segments):
     return _combined(data, segment_ids, num_segments, "min", _highest(data.dtype))
 
@@ -374,11 +374,17 @@ def _mean_gradient(dy, segment_ids):
     return take_rows(dy / _counts(segment_ids, extents_of(dy)[0], dy.dtype, dy.ndim - 1), segment_ids), None
 
 
-def _extremum_gradient(dy, data, segment_ids, y, *, num_segments):
-    """Share `dy` equally among the elements that are equal to their segment's extremum."""
-    chosen = equal(data, take_rows(y, segment_ids))
-    share = dy / maximum(_unsorted_sum(cast(chosen, data.dtype), segment_ids, num_segments=num_segments), 1)
-    return where(chosen, take_rows(share, segment_ids), zeros((), data.dtype)), None
+def _extremum_gradient(extremum):
+    def rule(dy, data, segment_ids, *, num_segments):
+        """Share `dy` equally among the elements that are equal to their segment's extremum.
+
+        It is computed again, as the gradient of `tf.reduce_max` does.
+        """
+        chosen = equal(data, take_rows(extremum(data, segment_ids, num_segments=num_segments), segment_ids))
+        share = dy / maximum(_unsorted_sum(cast(chosen, data.dtype), segment_ids, num_segments=num_segments), 1)
+        return where(chosen, take_rows(share, segment_ids), zeros((), data.dtype)), None
+
+    return rule
 
 
 def _segment_prod_gradient(dy, data, segment_ids):
@@ -461,4 +467,4 @@ gradient(_segment_mean)(_mean_gradient)
 gradient(_segment_prod)(_segment_prod_gradient)
 gradient(_unsorted_prod)(_unsorted_prod_gradient)
 for function in (_segment_max, _segment_min, _unsorted_max, _unsorted_min):
-    gradient(function)(_extremum_gradient)
+    gradient(function)(_extremum_gradient(function))

@@ -92,7 +92,7 @@ def _maxima(types, rank):
     """
     infer = functools.partial(_pool_aval, rank, ORDERED if rank == 2 else FLOATING)
 
-    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None, flops=flops.pooling(-1, -1))
+    @op(types[0], infer=infer, saves="input", prefers="float32" if rank == 2 else None, flops=flops.pooling(-1, -1))
     def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
@@ -107,10 +107,10 @@ def _maxima(types, rank):
         return of_winners(orig_input, grad, ways)
 
     @gradient(pool)
-    def _(dy, input, y, **geometry):
+    def _(dy, input, **geometry):
         if is_zeros(dy):
             return zeros(extents_of(input), input.dtype)
-        return to_input(input, y, dy, **geometry)
+        return to_input(input, pool(input, **geometry), dy, **geometry)  # computed again, as by the gradient of `tf.reduce_max`
 
     def linear(function, transpose):
         @gradient(function)
@@ -149,7 +149,7 @@ def _channels_last(ksize, strides, padding):
     }
 
 
-@op("MaxPoolWithArgmax", infer=_with_argmax_avals, saves="input y0")
+@op("MaxPoolWithArgmax", infer=_with_argmax_avals, saves="input")
 def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
     ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
     counted = input.shape if include_batch_in_index else input.shape[1:]
@@ -158,9 +158,10 @@ def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_ba
 
 
 @gradient(_max_pool_with_argmax)
-def _(dy, _, input, y, *, ksize, strides, padding):
+def _(dy, _, input, *, ksize, strides, padding):
+    pool, to_input, _ = MAXIMA[2]
     geometry = _channels_last(ksize, strides, padding)
-    return MAXIMA[2][1](input, y, dy, **geometry)
+    return to_input(input, pool(input, **geometry), dy, **geometry)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

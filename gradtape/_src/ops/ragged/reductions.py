@@ -24,13 +24,13 @@ from gradtape._src.ops.strings import elements
 
 
 def segments(combine, data, ids, count):
-    """Combine the rows of `data` with equal `ids`, arrays.
+    """Combine the rows of `data` with equal `ids`.
 
     Ragged rows are combined element by element. A row of the result is as long as the longest of its segment.
     """
     if not isinstance(data, RaggedTensor):
         return combine(data, ids, count)
-    splits = data._splits
+    splits, ids = data._splits, to_numpy(tensor(ids).node)
     longest = np.zeros(count, np.int64)
     np.maximum.at(longest, ids, np.diff(splits))
     into = splits_of(longest, splits.dtype)
@@ -44,7 +44,7 @@ def _over(combine, dense, x, axis):
         rows = len(x._splits) - 1
         return segments(combine, x, np.zeros(rows, np.int64), 1).values
     if axis == 1:
-        return segments(combine, x.values, rowids(x._splits), len(x._splits) - 1)
+        return segments(combine, x.values, x.value_rowids(), x.nrows())
     if isinstance(x.values, RaggedTensor):
         return x.with_values(_over(combine, dense, x.values, axis - 1))
     return x.with_values(dense(x.values, axis=axis - 1))
@@ -133,7 +133,7 @@ def _by_segment(combine):
             raise ValueError("segment_ids is ragged, and data is not: both must have the same rows.")
         if isinstance(segment_ids, RaggedTensor):
             data, segment_ids = data.flat_values, segment_ids.flat_values
-        return segments(combine, data, to_numpy(tensor(segment_ids).node), int(num_segments))
+        return segments(combine, data, segment_ids, int(num_segments))
 
     return segmented
 
