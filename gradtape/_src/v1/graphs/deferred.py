@@ -156,8 +156,8 @@ def rule(entry: Entry) -> Callable[..., list[Any]] | None:
     if isinstance(op, StructuredOp):
         if op.kind == LOOP:
             raise engine.NeedsValues(
-                "A gradient through a loop over tensors of unknown rank is known to a graph only: take it outside of branches and "
-                "functions."
+                "A gradient through a loop over tensors of unknown rank is known to a graph only: take it outside of branches "
+                "and functions."
             )
         return None
     return OpOfSomeRank(op, attrs).gradient
