@@ -387,9 +387,9 @@ def test_the_checks_of_a_replayed_call_are_one_run(ran, monkeypatch):
     model, x = embeddings()
     calls(model, x, 4)
     ran.clear()
-    runs, held, run, holds = [], [], execution._on_host, guards.holds
+    runs, held, run, refused = [], [], execution._on_host, guards.refused
     monkeypatch.setattr(execution, "_on_host", lambda *args: runs.append(1) or run(*args))
-    monkeypatch.setattr(guards, "holds", lambda *args: held.append(1) or holds(*args))
+    monkeypatch.setattr(guards, "refused", lambda *args: held.append(1) or refused(*args))
     calls(model, x, 1)
     assert not ran
     assert (len(runs), len(held)) == (1, 3)

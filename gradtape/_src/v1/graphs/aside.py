@@ -197,13 +197,17 @@ def general(graph: Graph, nodes: Sequence[Node], attempt: Callable[[Shapes], Fou
     no_rank = [n for n in dict.fromkeys(nodes) if type(n.aval) is not tuple and not n.aval.ranked]
     found: list[tuple[Found, Path]] = []
     refused: list[Exception] = []
+    accepted: list[tuple[int, ...]] = []
     for ranks in _ranks(len(no_rank)):
         shapes = {n: [unknown() for _ in range(rank)] for n, rank in zip(no_rank, ranks, strict=True)}
         ways, errors = explored(functools.partial(attempt, shapes), (NotImplementedError, NeedsEager, *REFUSALS))
-        if ways:
-            graph.ranks |= {n: rank for n, rank in zip(no_rank, ranks, strict=True) if n not in graph.ranks}
         found += ways
         refused += errors
+        if ways:
+            graph.ranks |= {n: rank for n, rank in zip(no_rank, ranks, strict=True) if n not in graph.ranks}
+            accepted.append(ranks)
+            if _are_open([avals for (_, avals), _ in found], accepted):
+                break
     if not found:
         raise next((e for e in refused if isinstance(e, engine.NeedsValues)), refused[0])
     (layout, first), _ = found[0]
@@ -215,6 +219,12 @@ def general(graph: Graph, nodes: Sequence[Node], attempt: Callable[[Shapes], Fou
     results = [[(avals[i], path) for (_, avals), path in found] for i in range(len(first))]
     settled = not no_rank and not any(path.taken for _, path in found)
     return Looked(layout, [_common(ways, symbols, partly) for ways in results], settled)
+
+
+def _are_open(results: Sequence[Sequence[Aval]], accepted: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether other ranks would tell nothing new: each result had three ranks already, and each input two."""
+    ranks = [{a.ndim for a in column if a.ranked} for column in zip(*results, strict=False)]
+    return all(len(each) > 2 for each in ranks) and all(len(set(each)) > 1 for each in zip(*accepted, strict=True))
 
 
 def _ranks(count: int) -> Iterable[tuple[int, ...]]:
