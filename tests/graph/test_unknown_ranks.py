@@ -201,3 +201,11 @@ def test_the_parts_of_a_sparse_tensor_have_known_ranks():
         assert found.indices.tolist() == [[0, 1], [1, 0]] and found.values.tolist() == [2.0, 1.0]
         known = tf.SparseTensor(tf.placeholder(tf.int64, [1, 3]), tf.placeholder(tf.float32), tf.placeholder(tf.int64))
         assert known.shape.as_list() == [None] * 3
+
+
+def test_operators_and_the_number_of_a_branch(session):
+    x, n = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+    same(session.run(x @ tf.constant(B), {x: A}), A @ B)
+    y = tf.switch_case(n, [lambda: x, lambda: x * 2])
+    for number in (0, 1):
+        same(session.run(y, {x: A, n: number}), A * (number + 1))

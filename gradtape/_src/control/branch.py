@@ -381,6 +381,8 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     index = tensor(branch_index)
     if not index.dtype.is_integer:
         raise TypeError(f"branch_index must be an integer, received {branch_index!r}.")
+    if not index.node.aval.ranked:
+        index = reshape(index, ())
     if index.ndim:
         raise invalid(f"branch_index must be a scalar, received {branch_index!r}.")
     functions = list(branches.values())

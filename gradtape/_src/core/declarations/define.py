@@ -192,7 +192,8 @@ def binary_operator(
                     y = other.read()
                 else:
                     return function(handle(x), other)
-                if x.aval.dtype is y.aval.dtype and (rank is None or x.aval.ndim == y.aval.ndim == rank):
+                ranked = rank is None or (x.aval.ranked and y.aval.ranked and x.aval.ndim == y.aval.ndim == rank)
+                if ranked and x.aval.dtype is y.aval.dtype:
                     return emit(made, (x, y), attrs)
                 return function(handle(x), handle(y))
             return function(self, other)
