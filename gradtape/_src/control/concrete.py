@@ -20,7 +20,15 @@ from gradtape._src.control.given import Given, calling
 from gradtape._src.control.implementations import in_function
 from gradtape._src.control.iterators import Again, Drawn, Take, TakesElement, taken
 from gradtape._src.control.open_ways import Ways
-from gradtape._src.control.scope import UNTRACED, MadeFromArguments, ResultStructure, Traced, call, flatten_results
+from gradtape._src.control.scope import (
+    SHAPED_BY_RUNS,
+    UNTRACED,
+    MadeFromArguments,
+    ResultStructure,
+    Traced,
+    call,
+    flatten_results,
+)
 from gradtape._src.core.base import hooks
 from gradtape._src.core.base.errors import NeedsValues, UnimplementedError, invalid
 from gradtape._src.core.base.hidden import hides
@@ -34,7 +42,7 @@ from gradtape._src.core.tensors import nest
 from gradtape._src.core.tensors.convert import tensor
 from gradtape._src.core.tensors.tensor import EagerTensor, Stored, Tensor, extents_of, stated_shape
 from gradtape._src.core.tensors.variable import Variable
-from gradtape._src.core.values.aval import NO_RANK, Aval, aval, has_no_rank
+from gradtape._src.core.values.aval import Aval, aval, has_no_rank
 from gradtape._src.core.values.dtypes import spoken_name
 from gradtape._src.core.values.shape import TensorShape
 from gradtape._src.core.values.ways import Guide
@@ -537,7 +545,7 @@ def strategy_of(function: Function, arguments: Arguments, tried: Traced | NeedsV
     if tried.shaped_by_runs:
         program = tried.program
         index = next(i for i, a in enumerate(program.avals) if has_no_rank(a))
-        return OffTape(function, NeedsValues(NO_RANK), program.lines[index] if program.lines else (None, 0))
+        return OffTape(function, NeedsValues(SHAPED_BY_RUNS), program.lines[index] if program.lines else (None, 0))
     return Locked(tried.locks) if tried.locks else COMPILED
 
 

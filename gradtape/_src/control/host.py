@@ -13,7 +13,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, local
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.frozen import live
-from gradtape._src.control.scope import Scope
+from gradtape._src.control.scope import SHAPED_BY_RUNS, Scope
 from gradtape._src.core.base.errors import (
     InvalidArgumentError,
     OpError,
@@ -35,7 +35,7 @@ from gradtape._src.core.tensors.indexed_slices import IndexedSlices
 from gradtape._src.core.tensors.scopes import executing_eagerly
 from gradtape._src.core.tensors.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.values import dtypes
-from gradtape._src.core.values.aval import NO_RANK, Aval, aval, unranked
+from gradtape._src.core.values.aval import Aval, aval, unranked
 from gradtape._src.ops.array.creation import zeros_like
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -168,7 +168,7 @@ def _static_shapes(Tout: Any, types: Sequence[Any]) -> Shapes:
         elif engine.graph_around() is not None or (isinstance(scope, Scope) and scope.shaped_by_runs):
             shapes.append(None)
         else:
-            raise engine.NeedsValues(NO_RANK)
+            raise engine.NeedsValues(SHAPED_BY_RUNS)
     return tuple(shapes)
 
 

@@ -37,6 +37,7 @@ SINGLETON = (
     "or created outside tf.function. See https://www.tensorflow.org/guide/function#creating_tfvariables for more information.\n"
     "Write `if self.v is None: self.v = tf.Variable(…)`; build a layer, model or optimizer before the call, by its `build`."
 )
+SHAPED_BY_RUNS = "a Python function whose results have shapes that no TensorSpec in Tout states"
 LARGE_CONSTANT = 1 << 14  # constants with more elements become arguments of the program
 
 

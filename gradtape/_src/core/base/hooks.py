@@ -130,7 +130,7 @@ class Graphs:
     """Return whether only a session can run a Program. Called by `control/function`."""
 
     rule: Callable[[Any], Any] = _nothing
-    """Return the gradient function of an `Entry`, an op on values of unknown rank; None for others. By `autodiff/backward`."""
+    """Return the gradient function of an `Entry` if it is an op on values of unknown rank, else None. Called by `autodiff`."""
 
     keeps: Callable[[Iterable[Node]], bool] = _false
     """Return whether a graph must defer the gradient through these nodes, as shapes are unknown. Called by tapes."""

@@ -26,9 +26,9 @@ def _count(*rows: Any, count: int | None) -> Any:
 
 
 def _count_aval(*rows: Aval, count: int | None) -> Aval:
-    rows_of = rows[0] if count is None else None
-    extent = count if rows_of is None else rows_of.shape[0] if rows_of.ranked else unknown()
-    return aval((extent,), np.dtype(np.int64))
+    if count is not None:
+        return aval((count,), np.dtype(np.int64))
+    return aval((rows[0].shape[0] if rows[0].ranked else unknown(),), np.dtype(np.int64))
 
 
 # range(count), or the row numbers of its input.

@@ -14,8 +14,6 @@ from gradtape._src.core.values.dim import Dim, unknown
 from gradtape._src.core.values.dtypes import BY_NUMPY, DType, as_dtype
 from gradtape._src.core.values.shape import TensorShape
 
-NO_RANK = "a Python function whose results have shapes that no TensorSpec in Tout states"
-
 
 class Aval:
     """Shape and dtype. Interned: equal Avals are the same object, so that tables hash them by identity.
